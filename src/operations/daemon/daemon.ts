@@ -27,11 +27,11 @@ import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import { upgradeAtStart } from '../upkeep/database-upgrade.js'
 import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
 import { readinessProbe, watchCommits } from '../upkeep/storage-watch.js'
-import type { ServedRoutes } from './api-listener.js'
 import { startCertificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
+import type { ServedRoutes } from './serve-routes.js'
 import { openServices, type Services } from './services.js'
 
 export interface Daemon extends ServedRoutes {

@@ -9,19 +9,20 @@ import { runOnce } from '../../base/platform/run-once.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { ComposeThread } from '../../outbound/sending/compose-thread.js'
-import { SubmissionAcceptor } from '../../outbound/sending/submission-acceptor.js'
 import { Changes } from '../../servers/api/changes.js'
 import type { ApiListener } from '../../servers/api/http/server/listener.js'
+import { RestApi } from '../../servers/api/rest/rest-api.js'
 import type { ZoneListener } from '../../servers/dns/zone-listener.js'
+import { appFolder, loadAppFiles } from '../../servers/pages/app-files.js'
 import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
 import type { Certificates } from '../certificates/certificates.js'
 import { startStatusFile } from '../upkeep/status-file.js'
-import { openApiListener, type ServedRoutes } from './api-listener.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { MessageMemory } from './message-memory.js'
 import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
+import { type ServedRoutes, serveRoutes } from './serve-routes.js'
 import type { Services } from './services.js'
 import { openMxListener, openSubmissionListener } from './smtp-listeners.js'
 import { openZoneListener, type PublishedZone } from './zone-listener.js'
@@ -88,20 +89,20 @@ export async function openListeners(
     observers,
     policies,
   }
-  const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
-  open.push({ stop: api.drain })
+  const files = config.ui.enabled ? await loadAppFiles(uiFolder ?? appFolder) : null
+  const api = await RestApi.open({ ...common, log: logs.of('api'), challengeAnswers, database, limits })
+  open.push({ stop: (limit) => api.drain(limit) })
   lateSteps.push(() => api.listener.close())
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, certificates }, database, services, composing)
-  const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
-  const behind = { logs, database, requests: limits.requests, acceptor, receiving, disk }
+  const behind = { logs, database, requests: limits.requests, acceptor: sending.acceptor, receiving, disk }
   const others = await openOtherListeners({ ...common, ...behind }, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
   const changes = new Changes(services, others.submission, log)
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
   return {
-    ...{ ...listeners, ...api.serve(parts), served, stop },
+    ...{ ...listeners, ...serveRoutes(api, parts, files), served, stop },
     onForeignChange: () => changes.anything(),
     useCertificate: (renewed) => serve(listeners, renewed, served),
     watched: {

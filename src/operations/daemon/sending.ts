@@ -4,6 +4,7 @@ import type { Database } from '../../base/storage/db/database.js'
 import type { ComposeThread } from '../../outbound/sending/compose-thread.js'
 import { EmailCommitter } from '../../outbound/sending/email-committer.js'
 import { EmailPreparer } from '../../outbound/sending/email-preparer.js'
+import { SubmissionAcceptor } from '../../outbound/sending/submission-acceptor.js'
 import { EmailTracker } from '../../outbound/tracking/track-email.js'
 import { TrackingHost } from '../../outbound/tracking/tracking-host.js'
 import type { Certificates } from '../certificates/certificates.js'
@@ -17,6 +18,7 @@ interface SendingDeps extends Pick<StartOptions, 'config' | 'clock'> {
 }
 
 export interface Sending {
+  readonly acceptor: SubmissionAcceptor
   readonly preparer: EmailPreparer
   readonly committer: EmailCommitter
   readonly tracker: EmailTracker
@@ -36,11 +38,11 @@ export function wireSending(
   const servesName = certificates.servesName.bind(certificates)
   const trackingHost = new TrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
   const tracker = new EmailTracker({ trackingHost, publicUrl })
+  const preparer = new EmailPreparer({ suppressions, hostname, domains, tracker })
+  const committer = new EmailCommitter({ read, commit, charger, queue })
   return {
-    preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
-    committer: new EmailCommitter({ read, commit, charger, queue }),
-    tracker,
-    composing,
+    ...{ preparer, committer, tracker, composing },
+    acceptor: new SubmissionAcceptor({ read, clock, preparer, committer }),
     trackingHost,
   }
 }

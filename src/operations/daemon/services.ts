@@ -110,8 +110,7 @@ export async function openServices(
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
   const hooks = wireWebhooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
-  const { webhooks } = hooks
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, new Housekeeping(common))
   housekeeping.start()
@@ -127,7 +126,7 @@ export async function openServices(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
-  registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
+  registerStop(stopSteps, watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }

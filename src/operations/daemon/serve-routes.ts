@@ -1,0 +1,28 @@
+/** Gives the REST interface its routes, its documents and its pages. */
+import { runOnce } from '../../base/platform/run-once.js'
+import { version } from '../../base/platform/version.js'
+import type { Route } from '../../servers/api/http/route/route.js'
+import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
+import type { RestApi } from '../../servers/api/rest/rest-api.js'
+import type { AppFiles } from '../../servers/pages/app-files.js'
+import { UiPages } from '../../servers/pages/ui-pages.js'
+import { buildApiRoutes, type RouteParts } from './api-routes.js'
+import { wireBrowserApi } from './browser-api.js'
+
+export interface ServedRoutes {
+  readonly routes: readonly Route[]
+  /** The routes of people in a browser. */
+  readonly browserRoutes: readonly Route[]
+}
+
+/** Begins to answer requests; returns the routes. `files` are those of the dashboard, or null if it is off. */
+export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
+  const { service, ui } = parts.config
+  const routes = buildApiRoutes(parts)
+  const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
+  const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
+  const browser = ui.enabled ? wireBrowserApi(parts) : undefined
+  const readDocument = runOnce(() => JSON.stringify(buildDocument()))
+  api.serve({ routes, readDocument, pages, browser })
+  return { routes, browserRoutes: browser?.routes ?? [] }
+}

@@ -1,7 +1,7 @@
 /** Bounds of a batch. */
 import t from 'tap'
-import { createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
-import { createMemoryShares } from '../../../../src/base/platform/memory/shares.js'
+import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
+import { MemoryShares } from '../../../../src/base/platform/memory/shares.js'
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
 import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
@@ -18,7 +18,7 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
     composed += 1
     return Promise.resolve(prepared)
   }
-  const memory = createMemoryShares(createMemoryBudget(MAX_BATCH_BYTES), MAX_BATCH_BYTES)
+  const memory = new MemoryShares(new MemoryBudget(MAX_BATCH_BYTES), MAX_BATCH_BYTES)
   const committer = { commit: (): never => t.fail('emails are committed') as never }
   const deps: BatchDeps = {
     read: () => [],

@@ -1,9 +1,9 @@
 /**
- * Decides who may make a workspace through the API, and with which plan, so that no one leaves a plan by making
+ * Decides who may make a workspace through the API, and with which plan. You cannot leave a plan by making
  * workspaces.
  *
- * The plan is the default plan, unless that allows anything that the plan of the maker's workspace does not: then it is
- * the maker's.
+ * A new workspace has the default plan, unless that plan allows anything that the plan of the maker's workspace
+ * forbids. Then it has the plan of the maker.
  */
 import type { LimitsConfig } from '../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../base/config/plans.js'
@@ -18,8 +18,8 @@ import { oldestOwned, ownerOf, roleIn } from './workspace/workspaces.js'
 type Setting = Pick<LimitsConfig, 'create_workspaces'>
 
 /**
- * The workspace whose plan bounds that of the new one: the caller's own, or the oldest that the user owns. Throws a
- * Refusal `forbidden` that says who may.
+ * Finds the workspace whose plan bounds that of the new one: the caller's own, or the oldest that the user owns.
+ * Throws a Refusal `forbidden` that says who may make one.
  */
 export function requireMakersWorkspace(read: Read, principal: Principal, setting: Setting): string {
   requireUnbound(read, principal, 'create a workspace')
@@ -51,7 +51,7 @@ function buildMakerRefusal(setting: Setting['create_workspaces'], rule: string):
   return new Refusal('forbidden', message, { create_workspaces: setting })
 }
 
-/** The name of the plan of a workspace that one with the plan `maker` makes. */
+/** The name of the plan of a workspace that a workspace with the plan `maker` makes. */
 export function planOfNewWorkspace(
   { default_plan: name, plans }: Pick<LimitsConfig, 'default_plan' | 'plans'>,
   maker: Plan,
@@ -59,13 +59,13 @@ export function planOfNewWorkspace(
   return isWithin(limitsOfPlan(plans, name) ?? {}, maker.limits) ? name : maker.name
 }
 
-/** Nothing of the plan is wider than in the other one. */
+/** Tells whether `plan` is nowhere wider than `other`. */
 function isWithin(plan: PlanLimits, other: PlanLimits): boolean {
   const [own, outer] = [effectiveLimits(plan), effectiveLimits(other)]
   return own.every((limit, place) => limit <= (outer[place] ?? 0))
 }
 
-/** Without `burst`, the limit of a second is also what may arrive at once. */
+/** Without `burst`, the limit of a second also limits what may arrive at once. */
 function effectiveLimits(plan: PlanLimits): readonly number[] {
   const { requests_per_second, burst = requests_per_second, requests_per_minute, requests_per_day } = plan
   const { emails_per_day, emails_per_month, credits, inbound_bytes } = plan

@@ -1,6 +1,4 @@
-/**
- * Hints at addresses that may not belong on a list. None of them refuses anything: a person decides.
- */
+/** Hints at addresses that may not belong on a list. A hint refuses nothing: a person decides. */
 import { type Address, domainOf } from '../../base/mail/address.js'
 import { mailboxProviders } from '../../base/mail/mailbox-providers.js'
 import type { AddressHint, HintedLine, HintSummary } from '../../base/storage/tables/content-tables.js'
@@ -25,13 +23,13 @@ const targets = [...known]
 
 let loading: Promise<ReadonlySet<string>> | null = null
 
-/** Labels of a name that are looked at: services give out subdomains too. */
+/** How many labels of a name it compares, because services give out subdomains too. */
 const MAX_LABELS = 5
 
-/** Lines that a report lists: it is stored with each batch of rows. */
+/** Lines that a report lists. Each batch of rows stores the report. */
 export const MAX_HINTS = 100
 
-/** Finds what is to be said about an address. */
+/** Finds the hints about an address. */
 export type FindHints = (email: Address) => readonly AddressHint[]
 
 export async function createHintFinder(): Promise<FindHints> {
@@ -53,7 +51,7 @@ export async function createHintFinder(): Promise<FindHints> {
 
 export const noHints: HintSummary = { hinted: { role: 0, disposable: 0, typo: 0 }, hints: [] }
 
-/** `before`: of an import that an earlier version has begun it has none. */
+/** `before` lacks the fields if an earlier version has begun the import. */
 export function addHints(before: Partial<HintSummary>, lines: readonly HintedLine[]): HintSummary {
   const { hinted, hints } = { ...noHints, ...before }
   const countOf = (kind: AddressHint['hint']): number => hinted[kind] + lines.filter(({ hint }) => hint === kind).length
@@ -64,8 +62,8 @@ export function addHints(before: Partial<HintSummary>, lines: readonly HintedLin
 }
 
 /**
- * Domains that give out addresses for some minutes, from a published list, which is as old as its version. It is loaded
- * when it is needed for the first time: parsing it takes some milliseconds.
+ * Domains that give out addresses for some minutes, from a published list that is as old as its version. The first
+ * use loads the list, because parsing it takes some milliseconds.
  */
 function loadDisposableDomains(): Promise<ReadonlySet<string>> {
   loading ??= import('disposable-email-domains-js').then(({ disposableEmailBlocklistSet }) =>
@@ -80,13 +78,14 @@ function isDisposable(domain: string, disposable: ReadonlySet<string>): boolean 
 }
 
 /**
- * Finds domains that are one slip of the keyboard away from one of the large mailbox providers: a character too many, too
- * few, another, or two exchanged (Damerau-Levenshtein distance 1).
+ * Finds domains that are one slip of the keyboard away from one of the large mailbox providers: one character too
+ * many, too few or different, or two exchanged (Damerau-Levenshtein distance 1).
  *
- * Nothing asks DNS. A domain of the list itself is never a slip of another. Names of fewer than five characters before
- * the dot have too many real neighbours. After it, only `.com` is compared: `yahoo.se` is no `yahoo.es`.
+ * It does not ask DNS. A domain on the list is never a slip of another. A name of fewer than five characters before
+ * the dot has too many real neighbours. After the dot, it compares only `.com`, because `yahoo.se` is not a slip of
+ * `yahoo.es`.
  *
- * The domain that was probably meant; null: none.
+ * Returns the domain that was probably meant, or null if there is none.
  */
 export function findIntendedDomain(domain: string): string | null {
   const typed = domain.toLowerCase()
@@ -102,7 +101,7 @@ function nameOf(domain: string): string {
   return domain.slice(0, domain.indexOf('.'))
 }
 
-/** Is the distance of both exactly 1? */
+/** Tells whether the distance of the two is exactly 1. */
 export function isOneSlip(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1 || one === other) return false
   const shared = sharedStart(one, other)
@@ -120,10 +119,10 @@ function sharedStart(one: string, other: string): number {
 }
 
 /**
- * Recognizes local parts that stand for a function and not for a person: mail to them is read by several people or by
- * none, and is reported as spam more often. Those of RFC 2142, and others that were collected by hand.
+ * Recognises local parts that stand for a function and not for a person. Several people or none read such mail, and
+ * they report it as spam more often. The list has those of RFC 2142 and others that were collected by hand.
  *
- * In any case, with or without `+detail`.
+ * The case and a `+detail` do not matter.
  */
 function isRoleName(localPart: string): boolean {
   return roleNames.has(localPart.toLowerCase().replace(/\+.*$/s, ''))

@@ -1,9 +1,9 @@
 /**
- * The removal of an audience: the audience is deleted at once, its contacts afterwards.
+ * The removal of an audience. The audience is deleted at once, its contacts afterwards.
  *
- * One commit deletes the audience and records the removal; from then on no contact can be added to it.
- * The contacts are removed in small commits, so that other commits go on meanwhile. A removal that is
- * cut off resumes when the daemon starts.
+ * One commit deletes the audience and records the removal. From then on no contact can be added to it. Small commits
+ * remove the contacts, so that other commits go on at the same time. A removal that is cut off resumes when the
+ * daemon starts.
  *
  * Limit: until they are removed, the contacts are still in the list of all contacts.
  */
@@ -18,7 +18,7 @@ export interface DeletedAudience {
   readonly audienceId: string
 }
 
-/** Contacts of one commit: some ten milliseconds of the writer. */
+/** Contacts of one commit, which takes some ten milliseconds of the writer. */
 const BATCH_SIZE = 500
 
 const removeAudience = prepareWrite<{ workspaceId: string; id: string }>(
@@ -43,7 +43,7 @@ export function deleteAudience({ workspace_id, id }: Audience, at: number): read
   ]
 }
 
-/** Removals of all workspaces that have not finished: at a start, those that were cut off. */
+/** The removals of all workspaces that have not finished. At a start, these are the removals that were cut off. */
 export const listPendingRemovals = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('audience_removals').select(['workspace_id as workspaceId', 'audience_id as audienceId']),
 )
@@ -86,7 +86,7 @@ const finishRemoval = prepareWrite<DeletedAudience>(({ db, slot }) =>
     .where('audience_id', '=', slot('audienceId')),
 )
 
-/** Rejects with the signal's reason when it is aborted between two commits. */
+/** Rejects with the signal's reason when the signal aborts between two commits. */
 export async function removeAudienceContacts(
   { read, commit }: Store,
   audience: DeletedAudience,

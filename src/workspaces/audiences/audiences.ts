@@ -36,7 +36,7 @@ export function changeAudience(
   return toWrite(audience.set(change), 1)
 }
 
-/** Changes nothing; misses when there is no such audience in the workspace. */
+/** Changes nothing, and misses when there is no such audience in the workspace. */
 export const assertAudienceExists = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -56,7 +56,7 @@ const columns = [
   'audiences.updated_at',
 ] as const
 
-/** The audiences with the number of their contacts. */
+/** Selects the audiences with the number of their contacts. */
 const selectCounted = (db: typeof queryBuilder) =>
   db
     .selectFrom('audiences')
@@ -72,7 +72,7 @@ const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =
   selectCounted(db).where('audiences.workspace_id', '=', slot('workspaceId')).where('audiences.id', '=', slot('id')),
 )
 
-/** Greater than any id, which is hexadecimal. */
+/** An upper bound of all ids, which are hexadecimal. */
 const MAX_ID = 'g'
 
 const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: number }>()(({ db, slot }) =>

@@ -1,9 +1,9 @@
 /**
  * One operation on many contacts, in one commit.
  *
- * Unknown ids are skipped, and so are contacts that need no change, and in a move contacts whose
- * address the audience has. A repeated id counts once. The state that the operation was planned on is
- * asserted in the commit, so the counts are exact; after a conflict it is planned again.
+ * It skips unknown ids and contacts that need no change. A move also skips contacts whose address the audience has.
+ * A repeated id counts once. The commit asserts the state that the operation was planned on, so the counts are
+ * exact. After a conflict it plans again.
  */
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -11,7 +11,7 @@ import { ConstraintViolated, type Write, WriteConflict } from '../../base/storag
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
 
-/** In one commit: some tens of milliseconds of the writer. */
+/** Contacts of one commit, which takes some tens of milliseconds of the writer. */
 export const MAX_BULK_CONTACTS = 1_000
 
 export type BulkOperation =
@@ -72,7 +72,7 @@ function planWrites(
   }
 }
 
-/** Keeps those that can be moved: only the first of several contacts with one address can be. */
+/** Keeps the contacts that can be moved. Of several contacts with one address it keeps only the first. */
 function filterMovable(
   read: Read,
   workspaceId: string,

@@ -1,19 +1,23 @@
 /**
- * Finds what a file of contacts says about consent: which columns speak of it, by the names that the exports of other
- * services use, and what their cells mean. Pure.
+ * Finds what a file of contacts says about consent: which columns speak of it, by the names that the exports of
+ * other services use, and what their cells mean. Pure.
  *
- * The rule is that no contact who unsubscribed is imported as subscribed: a column that seems to speak of consent and
- * is not understood refuses the file, a value that is not understood refuses its line, and of several columns one "no"
- * decides. Columns about other channels (SMS, push) and moments of consent are data.
+ * No contact who unsubscribed is imported as subscribed. If a column seems to speak of consent and its values are
+ * not known, the whole file is refused. If a value is not known, its line is refused. If several columns speak of
+ * consent, one "no" decides. Columns about other channels (SMS, push) and moments of consent are data.
  */
 
 /**
- * `subscribed`: a cell says yes or no, and nothing if it is empty. `consent`: the same, and an empty cell means that no
- * consent was given. `unsubscribed`: whatever is no "no" unsubscribes. `state`: an address's state or a contact's.
+ * `subscribed`: a cell says yes or no, and an empty cell says nothing. `consent` is the same, but an empty cell
+ * means that there is no consent. `unsubscribed`: every value except a "no" unsubscribes. `state` is the state of an
+ * address or of a contact.
  */
 export type ConsentKind = 'subscribed' | 'consent' | 'unsubscribed' | 'state'
 
-/** `data`: the column speaks of something else. `unclear`: it seems to speak of consent, but its values are not known. */
+/**
+ * `data` means that the column speaks of something else. `unclear` means that it seems to speak of consent, but that
+ * its values are not known.
+ */
 export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | null {
   const squeezed = squeeze(name)
   if (otherChannel.test(squeezed) && !squeezed.includes('email')) return 'data'
@@ -29,11 +33,14 @@ export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | 
 const otherChannel =
   /sms|mms|whatsapp|viber|push|phone|mobile|call|fax|telegram|facebook|messenger|postal|directmail|totrack/
 
-/** The exports of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom and phpList have them. */
+/**
+ * The exports of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom and
+ * phpList use these names.
+ */
 const negativeName =
   /unsub|opt(?:ed|ing|s)?out|bl[ao]cklist|^(?:is|email)?blocked|suppress|donot(?:e?mail|contact|market|send|disturb)|^dnc|dnc$|hardbounce|bouncedhard|^(?:is|email)?bounced?(?:at|on|date|time|reason)?$|complain|markedemailasspam|markedasspam|spamreport|^clean(?:ed|time|campaign)|excludedfrom|^stop(?:time|status|date)|emaildisabled|^(?:is)?disabled|deactivated|^(?:is)?(?:deleted|removed)(?:at|on|date|time)?$|^(?:is)?excluded?$|^(?:is)?inactive$|suspend|ineligible|badaddress|(?:non|not|never)subscri|quarantined|^(?:is)?banned|unconfirmed|optinpending|^invalidemail|emailinvalid/
 
-/** Consent that was taken back, and the words of other languages. */
+/** Names for consent that was taken back, and words of other languages. */
 const withdrawnName =
   /(?:consent|permission|gdpr|optin)[a-z]{0,12}(?:revok|withdr|denied|declin|reject|object)|(?:revok|withdr|denied|declin)[a-z]{0,12}(?:consent|permission)|abgemeldet|abmeld|abbestell|desinscri|desabonn|dadodebaja|^(?:fechade)?baja|disiscri|uitgeschreven|afgemeld|descadastr/
 
@@ -47,7 +54,7 @@ const subscriptionStatus =
 const consentName =
   /^(?:e?mail|contact|user|marketing|is|has|double|single|confirmed|newsletter)*opt(?:ed|s)?in(?:status|state)?(?:(?:to|for)?(?:the)?(?:e?mails?|newsletters?|marketing))?$|^(?:e?mail)?(?:marketing)?canreceive(?:e?mail)?(?:marketing)?$|^(?:e?mail|newsletter)*(?:einwilligung|zustimmung|consentement|consenso|consentimiento|toestemming)$|accepts(?:e?mail)?marketing(?:e?mails?)?$|^(?:e?mail|marketing|gdpr|eu|contact|user|has|newsletter)*consent(?:ed|given|status|state)?$|^(?:e?mail|marketing|gdpr|contact)*permissions?$|newsletter$|^gdpr$|^emailmarketing$|receives?(?:marketing)?e?mails?$/
 
-/** Names that say nothing of consent by themselves, but are that of a contact in exports. */
+/** Names that exports use for the state of a contact, although the words do not mention consent. */
 const statusNames: ReadonlySet<string> = new Set([
   ...['status', 'emailstatus', 'emailchannelstatus', 'contactstatus', 'memberstatus', 'recipientstatus', 'userstatus'],
   ...['liststatus', 'globalstatus', 'mailchimpstatus', 'mailingstatus', 'statut', 'active', 'isactive', 'emailactive'],
@@ -58,14 +65,17 @@ const statusNames: ReadonlySet<string> = new Set([
   ...['emailallowed', 'sendemails', 'wantsemails', 'marketing', 'allowsmarketing', 'marketingallowed', 'marketingok'],
 ])
 
-/** Text, and numbers, that every contact has. */
+/** Recognises text and numbers that every contact has. */
 function isFigure(name: string): boolean {
   return figureWords.has(lastWordOf(name)) || /(?:url|link|token|hash)$/.test(squeeze(name))
 }
 
 const figureWords: ReadonlySet<string> = new Set(['url', 'link', 'token', 'hash', 'key', 'count', 'rate'])
 
-/** Tells whether a column says when, where and how consent was given, or what is paid for, and not whether consent stands. */
+/**
+ * Tells whether a column only says when, where or how consent was given, or what is paid for. Such a column does not
+ * say whether there is consent now.
+ */
 function isDetail(name: string, squeezed: string): boolean {
   return (
     detailWords.has(lastWordOf(name)) ||
@@ -87,7 +97,7 @@ function lastWordOf(name: string): string {
   return words.findLast((word) => word !== '')?.toLowerCase() ?? ''
 }
 
-/** Letters and digits alone, in lower case and without accents. */
+/** Keeps only letters and digits, in lower case and without accents. */
 function squeeze(text: string): string {
   return text
     .normalize('NFKD')
@@ -149,13 +159,19 @@ const refusals: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** How a refusal begins, whatever stands behind it: "Unsubscribed by admin", "Hard bounced", "awaiting confirmation". */
+/**
+ * The beginning of a refusal, such as "Unsubscribed by admin", "Hard bounced" and "awaiting confirmation". What
+ * follows it does not matter.
+ */
 const refusalStart =
   /^(?:unsub|(?:un|non?|not|never|nicht)(?:subscri|confirm|verif|opt|activ|consent|permission|bestat)|(?:hard|soft)?bounc|complain|spam|markedasspam|opt(?:ed)?out|bl[ao]cklist|blocked|suppress|clean|cancel|delet|remov|donot|awaiting|pending|confirmationpending|optinpending|inactiv|disabled|deactivat|reject|declin|denied|refus|revok|withdr|archiv)/
 
 const otherChannels: ReadonlySet<string> = new Set(['sms', 'web', 'mobile', 'directmail', 'push', 'whatsapp', 'phone'])
 
-/** What a cell means: true is subscribed. Null: it says nothing. Undefined: it is not understood. */
+/**
+ * What a cell means. True means subscribed. Null means that the cell says nothing, and undefined that its value is
+ * not known.
+ */
 export function readConsent(kind: ConsentKind, name: string, text: string): boolean | null | undefined {
   const word = squeeze(text)
   if (kind === 'state') return isPlainRefusal(text) || stateRefusals.has(word) ? false : null
@@ -164,7 +180,7 @@ export function readConsent(kind: ConsentKind, name: string, text: string): bool
   return readWord(word) ?? readList(text)
 }
 
-/** Kit's and Campaign Monitor's `State`, none of which is a state of a country. */
+/** Values of `State` at Kit and Campaign Monitor. None of them is a state of a country. */
 const stateRefusals: ReadonlySet<string> = new Set([
   'cancelled',
   'canceled',
@@ -174,7 +190,9 @@ const stateRefusals: ReadonlySet<string> = new Set([
   'cold',
 ])
 
-/** Moments, reasons and names of campaigns count as "yes". `speaks`: a "no" says that the contact is subscribed. */
+/**
+ * Moments, reasons and names of campaigns count as "yes". With `speaks`, a "no" says that the contact is subscribed.
+ */
 function readUnsubscribed(speaks: boolean, word: string, text: string): boolean | null {
   if (emptyWords.includes(word) || /^0000/.test(text.trim())) return null
   return noWords.includes(word) || subscribedWords.includes(word) ? speaks || null : false
@@ -185,7 +203,10 @@ function readWord(word: string): boolean | undefined {
   return refusals.has(word) || refusalStart.test(word) ? false : undefined
 }
 
-/** A list of channels or of states, as `["email","sms"]`: one refusal decides, and channels without email are one. */
+/**
+ * Reads a list of channels or of states, such as `["email","sms"]`. One refusal decides, and a list of channels
+ * without email is a refusal.
+ */
 function readList(text: string): boolean | undefined {
   const words = text
     .split(/[^\p{L}\p{N}\s_-]+/u)
@@ -196,7 +217,7 @@ function readList(text: string): boolean | undefined {
   return answers.length > 0 && !answers.includes(false)
 }
 
-/** A cell of any column that can hardly mean something else. */
+/** Recognises a cell that can hardly mean anything but a refusal, in any column. */
 export function isPlainRefusal(text: string): boolean {
   return plainRefusal.test(squeeze(text))
 }
@@ -204,7 +225,7 @@ export function isPlainRefusal(text: string): boolean {
 const plainRefusal =
   /^(?:unsub(?:scribed?)?|neversubscribed|nonsubscribed|(?:hard|soft)?bounced?|complained|spamcomplaint|markedasspam|opt(?:ed)?out|bl[ao]cklisted|suppressed|donot(?:e?mail|contact)|abgemeldet|desabonnee?|desinscrite?|dad[oa]debaja|uitgeschreven)$/
 
-/** The answer of all columns of a line. Null: none of them says anything. */
+/** Joins the answers of all columns of a line. Null means that no column says anything. */
 export function joinAnswers(answers: readonly (boolean | null)[]): boolean | null {
   if (answers.includes(false)) return false
   return answers.includes(true) ? true : null

@@ -1,10 +1,10 @@
 /**
  * The columns of a CSV file of contacts, and the parsing of its lines. Pure.
  *
- * The columns for the address, the names and the subscription (`consent-columns`) are recognized by name, without
- * regard to case and punctuation. `metadata` is a JSON object; any other column is one key of the metadata, under its
- * own name without a `metadata.` prefix, which also keeps a column from being read as consent. The other columns of our
- * exports (`id`, times) and columns without a name are ignored. An empty cell means no value.
+ * We recognise the columns for the address, the names and the subscription (`consent-columns`) by name, whatever
+ * their case and punctuation. `metadata` is a JSON object. Any other column is one key of the metadata, under its
+ * own name without the prefix `metadata.`, which also keeps a column from being read as consent. We ignore the other
+ * columns of our exports (`id`, times) and columns without a name. An empty cell means that there is no value.
  */
 import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -18,18 +18,18 @@ import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './con
 export type ContactColumn =
   | { readonly kind: KnownKind }
   | { readonly kind: ConsentKind; readonly name: string }
-  /** `sure`: its values are no consent, whatever they are. */
+  /** With `sure`, the values of the column are never consent. */
   | { readonly kind: 'key'; readonly key: string; readonly sure: boolean }
 
 type KnownKind = 'email' | 'first_name' | 'last_name' | 'metadata' | 'none'
 
-/** The values of a line; undefined: none. */
+/** The values of a line. An undefined field has no value. */
 export interface ContactLine {
   readonly email: Address
   readonly first_name?: string
   readonly last_name?: string
   readonly subscribed?: boolean
-  /** The file has a column for consent, and the line gives none: a new contact is not subscribed. */
+  /** The file has a column for consent, and the line gives none. So a new contact is not subscribed. */
   readonly withoutConsent?: true
   readonly metadata?: Metadata
 }
@@ -70,7 +70,10 @@ function columnKindOf(name: string): KnownKind | undefined {
   return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
 
-/** SendGrid's lists of unsubscribes, of a group too, spam reports and invalid addresses have these columns alone. */
+/**
+ * Recognises SendGrid's lists of unsubscribes (also those of a group), spam reports and invalid addresses: they have
+ * only these columns.
+ */
 function isSuppressionList(cells: readonly string[]): boolean {
   const names = cells.map((cell) => cell.trim().toLowerCase())
   return names.includes('created') && names.every((name) => suppressionColumns.has(name))
@@ -114,7 +117,7 @@ function buildHeaderRefusal(line: number, what: string): Refusal {
   })
 }
 
-/** Why a line is refused. */
+/** Says why a line is refused. */
 class InvalidLineError extends Error {
   constructor(
     readonly field: string | null,
@@ -125,7 +128,7 @@ class InvalidLineError extends Error {
   }
 }
 
-/** Returns a fault as a value: files may have many. */
+/** Returns a fault as a value, because a file may have many. */
 export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow): ContactLine | RefusedLine {
   try {
     return parseCells(columns, row)
@@ -190,7 +193,7 @@ function setField(line: Partial<Draft>, metadata: Record<string, unknown>, colum
 const refusalElsewhere =
   'seems to say that the contact is not subscribed: name the column "status" if it does, "metadata.…" if it does not'
 
-/** What the columns of consent say together. A cell that none of them understands refuses the line. */
+/** Joins what the columns of consent say. If no column knows the value of a cell, the line is refused. */
 function parseConsent(
   columns: readonly ContactColumn[],
   cells: readonly string[],

@@ -1,10 +1,9 @@
 /**
  * The contacts of a workspace or of one audience, newest first, in pages.
  *
- * Each read walks one index backwards (`contacts_of_workspace` or `contacts_of_audience`) without
- * sorting, since ids begin with their time. Totals come from stored counts. The rows before an offset
- * are skipped along the index, in steps (`base/storage/db/stepped-walk.ts`), so that an offset of a million
- * does not block the event loop.
+ * Each read walks one index backwards (`contacts_of_workspace` or `contacts_of_audience`) without sorting, because
+ * ids begin with their time. Totals come from stored counts. A read skips the rows before an offset along the index,
+ * in steps (`base/storage/db/stepped-walk.ts`), so that an offset of a million does not block the event loop.
  */
 import type { Address } from '../../base/mail/address.js'
 import { MAX_ID, type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
@@ -14,7 +13,7 @@ import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {
   readonly workspaceId: string
-  /** Null: all contacts of the workspace. */
+  /** Null selects all contacts of the workspace. */
   readonly audienceId: string | null
 }
 
@@ -32,7 +31,7 @@ export async function listContacts(
   return place === null ? [] : listContactsBefore(read, filter, place, limit)
 }
 
-/** The ids of contacts with one address, newest first: at most one in each audience. */
+/** The ids of contacts with one address, newest first. Each audience has at most one. */
 export function findContactIds(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
@@ -45,7 +44,7 @@ export function findContactIds(
     .reverse()
 }
 
-/** The complete list in pages of `limit`, without contacts that are added meanwhile. */
+/** Reads the whole list in pages of `limit`, without contacts that are added while it reads. */
 export async function* readContactPages(
   read: Read,
   filter: ContactFilter,

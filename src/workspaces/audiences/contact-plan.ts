@@ -1,6 +1,6 @@
 /**
- * The plan for some lines of a file, from the present contacts of the audience: contacts to insert, and
- * changes that are conditional on the contact being unchanged.
+ * Plans the import of some lines of a file, from the present contacts of the audience. The plan has contacts to
+ * insert, and changes that miss if the contact has changed.
  */
 import type { RefusedLine, RefusedSummary } from '../../base/platform/csv/refused-lines.js'
 import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -18,7 +18,7 @@ import {
 } from './contacts.js'
 
 export interface PlannedLine {
-  /** Its number in the file. */
+  /** The number of the line in the file. */
   readonly lineNumber: number
   readonly line: ContactLine
 }
@@ -35,9 +35,9 @@ interface PlanContext {
 
 type ContactValues = Pick<Contact, 'first_name' | 'last_name' | 'subscribed' | 'metadata'>
 
-/** A contact as it was read, and as it will be. */
+/** A contact as we read it, and as it will be. */
 interface PlannedContact {
-  /** Null: new to the audience. */
+  /** Null means that the contact is new to the audience. */
   readonly before: Contact | null
   after: Contact
 }
@@ -100,7 +100,7 @@ export class ContactPlan {
     return planned
   }
 
-  /** Null: its metadata would be too large. */
+  /** Null means that the metadata would be too large. */
   private buildChange(from: Contact, line: ContactLine, isNew: boolean): Partial<ContactFields> | null {
     const { first_name = from.first_name, last_name = from.last_name, metadata } = line
     const names = { first_name, last_name, subscribed: this.decideSubscribed(from, line, isNew) }

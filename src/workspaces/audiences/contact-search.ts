@@ -1,6 +1,6 @@
 /**
- * Contacts whose address begins with some text, in the order of addresses: of one audience, or of the workspace. An
- * address that is in several audiences has a contact in each, in the order of their ids.
+ * Finds contacts whose address begins with some text, in one audience or in the workspace. They are in the order of
+ * addresses. An address that is in several audiences has a contact in each, in the order of their ids.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
@@ -11,29 +11,29 @@ import { type Contact, findContactInAudience } from './contacts.js'
 export interface AddressPlace {
   /** In lower case. */
   readonly key: string
-  /** Empty: in no audience. */
+  /** An empty text means that the contact is in no audience. */
   readonly audience: string
 }
 
 interface SearchPage {
   readonly prefix: string
-  /** Null: from the first. */
+  /** Null begins with the first. */
   readonly after: AddressPlace | null
   readonly limit: number
 }
 
 interface PageQuery {
   workspaceId: string
-  /** The keys that are looked for are between these two. */
+  /** The search looks for keys between these two. */
   from: string
   end: string
   limit: number
 }
 
-/** In UTF-8, greater than the rest of any address. */
+/** Sorts in UTF-8 after the rest of any address. */
 const LAST = '\u{10FFFF}'
 
-/** The same expression as in the index. */
+/** The index has the same expression. */
 const audienceKey = sql<string>`coalesce(audience_id, '')`
 
 const pageOfWorkspace = prepareRead<PageQuery & { audience: string }>()(({ db, slot }) =>
@@ -74,7 +74,7 @@ export function searchContacts(
   return [...contactsAt(read, workspaceId, start), ...pageOfWorkspace(read, { ...page, audience: '' })].slice(0, limit)
 }
 
-/** The contact without an audience whose address is the text itself: the first place, and behind none. */
+/** Finds the contact without an audience whose address is the text itself. It has the first place. */
 function contactsAt(read: Read, workspaceId: string, key: string): readonly Contact[] {
   const contact = findContactInAudience(read, workspaceId, null, key)
   return contact === undefined ? [] : [contact]

@@ -1,8 +1,8 @@
 /**
  * The record of a contact: an address in an audience of a workspace, or in no audience.
  *
- * An address is in an audience once, compared in lower case. A unique index enforces it, so that of
- * two concurrent inserts exactly one succeeds. Names and metadata are the customer's own.
+ * An audience has an address once, compared in lower case. A unique index enforces this, so that of two concurrent
+ * inserts exactly one succeeds. The customer chooses names and metadata.
  */
 import { sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
@@ -16,7 +16,7 @@ export type Metadata = JsonObject
 
 /** Bytes of a contact's metadata as JSON. */
 export const MAX_METADATA = 16_384
-/** Levels of objects and lists in it, the same as in a request. */
+/** Levels of objects and lists in the metadata. A request allows the same number. */
 export const MAX_METADATA_DEPTH = 31
 /** Characters of a first or last name. */
 export const MAX_NAME = 255
@@ -67,7 +67,7 @@ export type ContactFields = Pick<
   'email' | 'email_key' | 'first_name' | 'last_name' | 'audience_id' | 'subscribed' | 'metadata'
 >
 
-/** Other fields stay unchanged. Misses when there is no such contact in the workspace. */
+/** Changes the given fields. Misses when there is no such contact in the workspace. */
 export function changeContact(
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
   change: Partial<ContactFields> & Pick<Contact, 'updated_at'>,
@@ -76,7 +76,7 @@ export function changeContact(
   return toWrite(contact.set(change), 1)
 }
 
-/** Misses when there is no such contact in the workspace, or its subscription is not `from`. */
+/** Misses when there is no such contact in the workspace, or when its subscription is not `from`. */
 export const changeSubscription = prepareWrite<{
   workspaceId: string
   id: string
@@ -109,7 +109,7 @@ export function contactById(read: Read, workspaceId: string, id: string): Contac
   return byId(read, { workspaceId, id })[0]
 }
 
-/** In all audiences. Unordered: with an order SQLite would walk all contacts of the workspace. */
+/** Finds the contacts of all audiences, unordered. With an order SQLite would walk all contacts of the workspace. */
 export const contactIdsByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
@@ -124,11 +124,11 @@ const byAddress = prepareRead<{ workspaceId: string; key: string; audience: stri
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
     .where('email_key', '=', slot('key'))
-    // The same expression as in the index, so that contacts of other audiences are not read.
+    // The index has the same expression, so SQLite reads no contacts of other audiences.
     .where((eb) => eb.fn.coalesce('audience_id', sql.lit('')), '=', slot('audience')),
 )
 
-/** The contact with that address in that audience; `audienceId` null: in no audience. */
+/** Finds the contact with that address in that audience. A null `audienceId` means in no audience. */
 export function findContactInAudience(
   read: Read,
   workspaceId: string,

@@ -1,5 +1,5 @@
 /**
- * Counts how many contacts of an audience are subscribed: those that a broadcast to it would go to. Triggers keep the
+ * Counts the subscribed contacts of an audience, which are those that a broadcast would reach. Triggers keep the
  * numbers (`storage/schema/audiences.ts`).
  */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'

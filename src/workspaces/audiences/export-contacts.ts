@@ -1,4 +1,7 @@
-/** The contacts of an audience as a CSV file, in pieces: the columns that an import reads, the id and two times. */
+/**
+ * Writes the contacts of an audience as a CSV file, in pieces. It has the columns that an import reads, the id and
+ * two times.
+ */
 import { formatTimestamp } from '../../base/platform/clock.js'
 import { formatCsvLine } from '../../base/platform/csv/cells.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -6,10 +9,10 @@ import { type ContactFilter, readContactPages } from './contact-list.js'
 import type { Contact } from './contacts.js'
 
 const columns = ['id', 'email', 'first_name', 'last_name', 'subscribed', 'metadata', 'created_at', 'updated_at']
-/** Contacts of one read: some milliseconds. */
+/** Contacts of one read, which takes some milliseconds. */
 const PAGE_SIZE = 250
 
-/** Newest first, without contacts that are added meanwhile. */
+/** The contacts are newest first. The file has none that are added while it is written. */
 export async function* exportContacts(read: Read, filter: ContactFilter): AsyncGenerator<string> {
   yield formatCsvLine(columns)
   for await (const page of readContactPages(read, filter, PAGE_SIZE)) yield page.map(formatLine).join('')

@@ -1,9 +1,9 @@
 /**
- * Contacts from a CSV file: an address that is new to the audience is added, one that it has is
- * changed by what its line says. Later lines take precedence over earlier ones.
+ * Imports contacts from a CSV file. It adds an address that is new to the audience, and changes an address that the
+ * audience has by what the line says. Later lines take precedence over earlier ones.
  *
- * A line without a value for the subscription leaves it as it is. A contact that has unsubscribed is
- * not subscribed again unless `resubscribe` is set, since the file may be old.
+ * A line without a value for the subscription leaves the subscription as it is. The import does not subscribe a
+ * contact that has unsubscribed, unless `resubscribe` is set, because the file may be old.
  */
 import type { Clock } from '../../base/platform/clock.js'
 import { addRefusedLines } from '../../base/platform/csv/refused-lines.js'

@@ -1,6 +1,6 @@
 /**
  * Adds and changes single contacts. The commit checks that the address is new to the audience and that the audience
- * exists; when it fails, the reason is looked up and thrown as a Refusal.
+ * exists. When it fails, we look up the reason and throw it as a Refusal.
  */
 import type { Address } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -20,7 +20,7 @@ import {
   newContactOf,
 } from './contacts.js'
 
-/** The fields of a request; undefined: not given. */
+/** The fields of a request. An undefined field was not given. */
 interface RequestedContact {
   readonly email?: Address | undefined
   readonly first_name?: string | null | undefined
@@ -30,7 +30,7 @@ interface RequestedContact {
   readonly metadata?: Metadata | undefined
 }
 
-/** Rejects with a Refusal: audience-not-found, conflict. */
+/** Rejects with a Refusal: `audience-not-found` or `conflict`. */
 export async function addContact(
   { read, commit }: Store,
   workspaceId: string,
@@ -52,7 +52,7 @@ export async function addContact(
   return contact
 }
 
-/** Undefined: there is no such contact. Rejects with a Refusal: audience-not-found, conflict. */
+/** Undefined means that there is no such contact. Rejects with a Refusal: `audience-not-found` or `conflict`. */
 export async function updateContact(
   { read, commit }: Store,
   { workspaceId, id }: { readonly workspaceId: string; readonly id: string },

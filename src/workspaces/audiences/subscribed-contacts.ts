@@ -1,4 +1,4 @@
-/** Finds a subscribed contact of an audience, in steps: it may have very many who have unsubscribed. */
+/** Finds a subscribed contact of an audience, in steps, because very many contacts may have unsubscribed. */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactById } from './contacts.js'
@@ -20,7 +20,7 @@ const stepOfAudience = prepareRead<Step>()(({ db, slot }) =>
     .limit(ROW_STEP),
 )
 
-/** The oldest one; undefined: there is none. */
+/** Finds the oldest one. Undefined means that there is none. */
 export async function findSubscribedContact(
   read: Read,
   workspaceId: string,

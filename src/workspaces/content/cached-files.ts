@@ -24,9 +24,9 @@ export interface FileRef {
 
 /** 10 MB. */
 export const MAX_FILE_BYTES = 10 * 1_048_576
-/** 1 GB: the files of all workspaces of an owner, each with 4 KB beside its own size. */
+/** 1 GB: the files of all workspaces of an owner. Each file counts 4 KB in addition to its size. */
 export const MAX_STORED_BYTES = 1_024 * 1_048_576
-/** A use is recorded once an hour, so a file may be kept that much longer. */
+/** Milliseconds between two recorded uses, so a file may be kept that much longer. */
 export const USE_INTERVAL = 3_600_000
 
 export function generateFileKey(): string {
@@ -53,7 +53,7 @@ export const insertFile = prepareWrite<{
   }),
 )
 
-/** Misses where the file is gone, or its owner has no room for so much more. */
+/** Misses if the file is gone, or if its owner has no room for so much more. */
 const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; maxBytes: number }>(
   ({ db, slot }) =>
     db
@@ -82,7 +82,7 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
   }),
 )
 
-/** One commit. `maxBytes`: octets of all files of the workspaces of the owner. */
+/** Appends a chunk in one commit. `maxBytes` limits the bytes of all files of the workspaces of the owner. */
 export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
   return [
     growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
@@ -90,7 +90,7 @@ export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes:
   ]
 }
 
-/** Misses where it was swept meanwhile. */
+/** Misses if housekeeping has removed the file. */
 export const completeFile = prepareWrite<{ workspaceId: string; key: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -110,7 +110,7 @@ const updateLastUse = prepareWrite<{ workspaceId: string; key: string; at: numbe
     .where('used_at', '<', slot('at')),
 )
 
-/** The file was used: what the commit of that use writes. */
+/** Records that the file was used. The commit of that use has this write. */
 export function recordFileUse({ workspace_id: workspaceId, key, used_at }: CachedFile, at: number): Write[] {
   return used_at > at - USE_INTERVAL ? [] : [updateLastUse({ workspaceId, key, at })]
 }
@@ -123,7 +123,7 @@ const removeChunks = prepareWrite<FileRef>(({ db, slot }) =>
   db.deleteFrom('cached_file_chunks').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
 )
 
-/** In one commit, so that a row is never found without its bytes. */
+/** Removes the file in one commit, so that no reader finds a row without its bytes. */
 export function removeFile({ workspaceId, key }: FileRef): Write[] {
   return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
 }
@@ -153,7 +153,7 @@ const removeOrphanChunks = prepareWrite<FileRef>(({ db, slot }) =>
     ),
 )
 
-/** In one commit. The file stays if it was used or completed since `usedAt` was read. */
+/** Removes the file in one commit. The file stays if it was used or completed after `usedAt` was read. */
 export function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
   return [removeUnusedRow({ ...place, usedAt }), removeOrphanChunks(place)]
 }
@@ -167,7 +167,7 @@ const completeByKey = prepareRead<FileRef>()(({ db, slot }) =>
     .where('complete', '=', 1),
 )
 
-/** A complete file of that workspace. */
+/** Finds a complete file of that workspace. */
 export function findFile(read: Read, place: FileRef): CachedFile | undefined {
   return completeByKey(read, place)[0]
 }
@@ -189,7 +189,7 @@ const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>
     .where('place', '=', slot('place')),
 )
 
-/** One chunk in a turn of the event loop. Null: the file was removed since its row was read. */
+/** Reads one chunk in each turn of the event loop. Null means that the file was removed after its row was read. */
 export async function readFileBytes(
   read: Read,
   { workspace_id: workspaceId, key, size }: CachedFile,

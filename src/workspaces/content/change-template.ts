@@ -1,10 +1,10 @@
 /**
  * Creates and changes templates: their limits, and the list of their variables.
  *
- * `variables` has those that the client lists, in its order, then those that the texts use and the
- * list lacks. Our own variable (`unsubscribe_url`) is never listed.
+ * `variables` has those that the client lists, in their order, then those that the texts use and the list lacks. It
+ * never has our variable `unsubscribe_url`.
  *
- * Limit: concurrent requests may exceed the maximum number of templates by their number less one.
+ * Limit: n concurrent requests may exceed the maximum number of templates by n - 1.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
@@ -26,17 +26,17 @@ interface TemplateRequest {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
-  /** Null: those that the texts use. */
+  /** Null means the variables that the texts use. */
   readonly variables: readonly string[] | null
 }
 
-/** 1 MB: both bodies together. */
+/** 1 MB for both bodies together. */
 export const MAX_TEMPLATE_BYTES = 1_048_576
 /** Different variables of a template. */
 export const MAX_VARIABLES = 1_000
-/** Different defaults of a template's variables: each is filled in and escaped once. */
+/** Different defaults of a template's variables. We fill in and escape each once. */
 const MAX_DEFAULTS = 1_000
-/** All their names as JSON, which lists of templates show completely. */
+/** Bytes of all names as JSON, which lists of templates show completely. */
 const MAX_VARIABLE_BYTES = 65_536
 
 /** Throws a Refusal: `invalid-parameter`, `conflict`. */
@@ -59,7 +59,7 @@ export async function createTemplate(
   return row
 }
 
-/** Undefined fields stay unchanged. Null: there is no such template. */
+/** Undefined fields stay unchanged. Null means that there is no such template. */
 export async function changeTemplate(
   { read, commit }: Store,
   templateRef: { readonly workspaceId: string; readonly id: string },
@@ -77,7 +77,7 @@ export async function changeTemplate(
       updated_at: now,
     }
     if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
-    // Another change came first: this one is applied on top of it.
+    // Another change came first, so we apply this one on top of it.
   }
 }
 
@@ -131,7 +131,7 @@ function checkDefaults(texts: readonly TemplateText[]): void {
   throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: defaults })
 }
 
-/** A default counts once, whether its variable stands in a URL or not. */
+/** A default counts once, whether its variable is in a URL or not. */
 function countDefaults({ uses }: TemplateText): number {
   const withDefault = [...uses.keys()].filter(({ fallback }) => fallback !== null)
   return new Set(withDefault.map(({ name, raw, fallback }) => `${raw} ${name} ${fallback}`)).size

@@ -1,4 +1,4 @@
-/** The removal of expired files, in small steps: those unused for too long, and those that stayed incomplete. */
+/** Removes expired files in small steps: those that were unused for too long, and those that stayed incomplete. */
 import { sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead } from '../../base/storage/db/prepared.js'
@@ -7,7 +7,7 @@ import { removeUnusedFile } from './cached-files.js'
 const BATCH_SIZE = 50
 /** Bytes that one step removes, unless its only file is larger. */
 const BATCH_BYTES = 8 * 1_048_576
-/** Longer than any upload takes. */
+/** Milliseconds. No upload takes longer. */
 const INCOMPLETE_LIFETIME = 3_600_000
 
 const selectUnused = prepareRead<{ before: number }>()(({ db, slot }) =>
@@ -23,14 +23,14 @@ const selectIncomplete = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('cached_files')
     .select(['workspace_id as workspaceId', 'key', 'used_at as usedAt', 'size'])
-    // A literal, so that SQLite uses the partial index.
+    // SQLite uses the partial index only for a literal.
     .where('complete', '=', sql.lit(0 as const))
     .where('created_at', '<', slot('before'))
     .orderBy('created_at')
     .limit(BATCH_SIZE),
 )
 
-/** Removes some of the files last used before `usedBefore`; resolves to whether there may be more. */
+/** Removes some of the files last used before `usedBefore`. Resolves to whether there may be more. */
 export async function removeExpiredFiles(
   { read, commit }: Store,
   { usedBefore, now }: { readonly usedBefore: number; readonly now: number },

@@ -1,14 +1,14 @@
 /**
- * Renders a template with values: subject and bodies. Pure.
+ * Renders a template with values: the subject and the bodies. Pure.
  *
- * Values are text, numbers and booleans; any other value counts as missing, and the default of the variable stands for
- * it, if there is one. They are substituted once: a variable within a value stays text. In HTML they are escaped, in a
- * part of a URL percent-encoded, in a subject their line ends are removed. Only own properties of the data are read,
- * never inherited ones.
+ * Values are text, numbers and booleans. Any other value counts as missing, and the default of the variable replaces
+ * it if there is one. We substitute values once: a variable within a value stays text. We escape values in HTML,
+ * percent-encode them in a part of a URL, and remove their line ends in a subject. We read only own properties of
+ * the data, never inherited ones.
  *
- * The size is computed before anything is rendered, so that a short template that repeats a long value
- * costs nothing. Escaped values have a limit of their own, since escaping is the most expensive step:
- * 256 K quotes take some milliseconds.
+ * We compute the size before we render anything, so a short template that repeats a long value costs nothing.
+ * Escaped values have a separate limit, because escaping is the most expensive step: 256 K quotes take some
+ * milliseconds.
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { findLineFault } from '../../base/mail/named-address.js'
@@ -20,7 +20,7 @@ import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } 
 export interface ParsedTemplate {
   readonly id: string
   readonly subject: TemplateText
-  /** Null: none. */
+  /** Null means that the template has no HTML. */
   readonly html: TemplateText | null
   readonly text: TemplateText | null
 }
@@ -33,21 +33,21 @@ interface RenderedTemplate {
   readonly text: string | null
 }
 
-/** 15 MB: subject and bodies together, the limit of a message. */
+/** 15 MB for the subject and the bodies together, which is the limit of a message. */
 const MAX_RENDERED = 15 * 1_048_576
-/** 2 MB: the same of a preview, of which a page shows less. */
+/** 2 MB for the subject and the bodies of a preview. A page shows less. */
 const MAX_PREVIEWED = 2 * 1_048_576
-/** Characters of all escaped values; a value counts once. */
+/** Characters of all escaped values. A value counts once. */
 const MAX_ESCAPED = 262_144
 /** Characters. */
 export const MAX_SUBJECT = 998
 /** Variables that a refusal reports one by one. */
 const MAX_ERRORS = 100
 
-/** Characters of a template with its values that is rendered on the main thread, which takes a millisecond. */
+/** Characters of a template and its values that the main thread renders, which takes a millisecond. */
 const MAX_RENDERED_HERE = 65_536
 
-/** Does what `renderTemplate` does; null: that takes longer than the main thread may be blocked. */
+/** Does what `renderTemplate` does. Null means that rendering takes longer than the main thread may be blocked. */
 export function renderSmallTemplate(
   template: ParsedTemplate,
   data: TemplateData,
@@ -68,13 +68,13 @@ export function renderTemplate(template: ParsedTemplate, data: TemplateData, uns
 }
 
 export interface RenderedPreview extends RenderedTemplate {
-  /** All of its variables but `unsubscribe_url`. */
+  /** All variables of the template except `unsubscribe_url`. */
   readonly variables: readonly string[]
-  /** Those of them that are required and have no value: they stand for themselves. */
+  /** The required variables that have no value. The preview shows their names in place of values. */
   readonly missing: readonly string[]
 }
 
-/** The same as `renderTemplate`, also with values missing, and up to `MAX_PREVIEWED`. */
+/** Does the same as `renderTemplate`, but accepts missing values and renders up to `MAX_PREVIEWED`. */
 export function renderPreview(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedPreview {
   const values = findValues(template, data)
   const missing = listMissing(template, values)
@@ -122,7 +122,7 @@ function checkSubject(text: string): string {
   throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: formatForDisplay(text) })
 }
 
-/** By name; a variable without a value has a default. */
+/** Values by name. A variable without a value here has a default. */
 type Values = Map<string, string>
 
 function textOf(values: Values, { name, fallback }: Variable): string {
@@ -163,7 +163,7 @@ function textsOf({ subject, html, text }: ParsedTemplate): readonly TemplateText
   return [subject, html, text].filter((part) => part !== null)
 }
 
-/** The names that occur without a default. */
+/** The names of variables that occur without a default. */
 function listRequiredNames(texts: readonly TemplateText[]): ReadonlySet<string> {
   const variables = texts.flatMap(({ uses }) => [...uses.keys()])
   return new Set(variables.filter(({ fallback }) => fallback === null).map(({ name }) => name))
@@ -176,7 +176,7 @@ function formatNames(names: readonly string[]): string {
   return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more}`
 }
 
-/** The value that a variable of this path has in the data, as text; null: none. */
+/** The value that a variable of this path has in the data, as text. Null means that there is none. */
 export function findValueText(data: TemplateData, path: readonly string[]): string | null {
   return toText(findValue(data, path))
 }
@@ -190,7 +190,7 @@ function toText(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
-/** How values are written in one part of the message. */
+/** Says how to write values in one part of the message. */
 interface PartFormat {
   /** An upper bound of the bytes of the written value. */
   readonly size: (value: string, variable: Variable) => number
@@ -202,7 +202,7 @@ const textFormat: PartFormat = {
   write: encodeInUrl,
 }
 
-/** The link of one recipient stays out of the subject, which lists and events show. */
+/** The unsubscribe link of one recipient stays out of the subject, because lists and events show the subject. */
 const subjectFormat: PartFormat = {
   ...textFormat,
   write: (value, { name }) => (name === UNSUBSCRIBE_URL ? '' : value.replace(/[\r\n]+/g, '')),
@@ -217,7 +217,7 @@ const htmlFormat: PartFormat = {
 /** The length of one byte that is percent-encoded. */
 const BYTES_OF_ENCODED = 3
 
-/** A value that stands for itself in a preview is no part of the URL yet. */
+/** A preview shows the name of a variable without a value. That name is not a part of the URL yet. */
 function encodeInUrl(value: string, { name, part }: Variable): string {
   const isOwn = part === null || name === UNSUBSCRIBE_URL || value === standInOf(name)
   return isOwn ? value : encodeForUrl(value, part)
@@ -238,7 +238,7 @@ function renderPart({ pieces, uses }: TemplateText, values: Values, { write }: P
   return pieces.map((piece) => (typeof piece === 'string' ? piece : written.get(piece))).join('')
 }
 
-/** Entities by the code of their character; all are below 64. */
+/** Entities by the code of their character. All codes are below 64. */
 const entities: readonly (Buffer | undefined)[] = Array.from({ length: 64 }, (_, code) => {
   const entity = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }[String.fromCharCode(code)]
   return entity === undefined ? undefined : Buffer.from(entity)
@@ -252,7 +252,7 @@ function escapingOverheadOf(value: string): number {
   return added
 }
 
-/** One pass over the bytes: `replace` with a callback takes ten times as long. */
+/** Escapes in one pass over the bytes, because `replace` with a callback takes ten times as long. */
 function escapeHtml(value: string): string {
   if (!specialCharacters.test(value)) return value
   const octets = Buffer.from(value)

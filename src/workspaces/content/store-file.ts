@@ -1,8 +1,8 @@
 /**
- * Stores an uploaded file as it arrives: each chunk is on disk before the next is read, and the file
- * can be found only after its last chunk.
+ * Stores an uploaded file as it arrives. It writes each chunk to disk before it reads the next, and a reader can
+ * find the file only after its last chunk.
  *
- * A failed upload is removed at once; what a crash leaves is removed by `file-retention.ts`.
+ * It removes a failed upload at once. `file-retention.ts` removes what a crash leaves.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
@@ -21,12 +21,12 @@ import {
   selectStoredBytes,
 } from './cached-files.js'
 
-/** Bytes of a chunk; the last may be shorter. */
+/** Bytes of a chunk. The last one may be shorter. */
 const CHUNK_BYTES = 262_144
 
 export interface StoreFileDeps extends Store {
   readonly clock: Clock
-  /** Octets of all files of the workspaces of an owner. */
+  /** Bytes of all files of the workspaces of an owner. */
   readonly maxBytes?: number
 }
 
@@ -69,7 +69,7 @@ async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncItera
   }
 }
 
-/** The same bytes in chunks of one size, each in memory of its own. */
+/** Divides the bytes into chunks of one size. Each chunk is a copy, so it keeps no larger buffer in memory. */
 async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
   let end = 0

@@ -1,8 +1,8 @@
 /**
- * Parsed templates, cached in memory, since most sends use the same few.
+ * Parsed templates, cached in memory, because most sends use the same few.
  *
- * A template that we change is dropped; all are dropped when another process may have changed any.
- * Limit: 16 MB, by the memory of their pieces; the least recently used are dropped first.
+ * We drop a template that we change, and drop all when another process may have changed any. Limit: 16 MB, by the
+ * memory of their pieces. The least recently used go first.
  */
 import { RecordCache } from '../../base/platform/record-cache.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -11,11 +11,14 @@ import { parseTemplateText, type TemplateText } from './template-text.js'
 import { type Template, templateById } from './templates.js'
 
 const MAX_CACHE_BYTES = 16 * 1_048_576
-/** Bytes that a template and each of its pieces take beside the text. */
+/** Bytes that a template and each of its pieces take in addition to the text. */
 const TEMPLATE_OVERHEAD = 1_000
 const PIECE_OVERHEAD = 64
 
-/** `find` throws a Refusal `invalid-parameter` for one that was stored when variables had no limit, and has too many. */
+/**
+ * `find` throws a Refusal `invalid-parameter` for a template that has too many variables, because it was stored
+ * before variables had a limit.
+ */
 export class TemplateCache extends RecordCache<ParsedTemplate> {
   constructor(
     private readonly read: Read,

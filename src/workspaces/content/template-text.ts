@@ -1,30 +1,33 @@
 /**
  * Parses the text of a template into literal text and variables. Pure.
  *
- * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces, and with a default, `{{name|text}}`; a name
- * consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One
- * pass, linear in the length of the text, which stops after the largest number of variables. A variable in two braces
- * knows the part of the URL in which it stands (`url-places.ts`).
+ * A variable is `{{name}}` or `{{{name}}}`, with or without blanks inside the braces. `{{name|text}}` gives a
+ * default. A name consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays
+ * literal text. One pass takes linear time in the length of the text, and stops after the largest number of
+ * variables. A variable in two braces knows the part of the URL in which it is (`url-places.ts`).
  */
 import { escapeHtml } from '../../base/mail/markup.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { UrlPart } from '../../base/mail/url-part.js'
 import { HtmlUrlPlaces, noUrlPlaces, TextUrlPlaces, type UrlPlaces } from './url-places.js'
 
-/** A variable; equal variables of a text are one object. */
+/** A variable. Equal variables of a text are one object. */
 export interface Variable {
   readonly name: string
   /** The words of its name. */
   readonly path: readonly string[]
-  /** Three braces: in HTML its value is not escaped. */
+  /** True for three braces: HTML does not escape its value. */
   readonly raw: boolean
-  /** Stands for a value that the data lacks; null: none, the value is required. */
+  /** The default for a value that the data lacks. Null means that the value is required. */
   readonly fallback: string | null
-  /** The part of a URL in which the value stands and for which it is encoded; null: none, or three braces. */
+  /**
+   * The part of a URL that contains the variable. The value is encoded for it. It is null outside of URLs and for
+   * three braces.
+   */
   readonly part: UrlPart | null
 }
 
-/** The part of a message that a text is. */
+/** The part of a message to which a text belongs. */
 type TemplateField = 'subject' | 'html' | 'text'
 
 export interface TemplateText {
@@ -39,12 +42,12 @@ export interface TemplateText {
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
 const NAME_PATTERN = String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}(?:\.[\p{L}\p{N}_][\p{L}\p{M}\p{N}_-]{0,99}){0,9}`
-/** Without braces, so that the scans of two places never overlap. At most 500 characters. */
+/** The pattern has no braces, so that the scans of two places never overlap. It has at most 500 characters. */
 const FALLBACK_PATTERN = String.raw`\|([^{}]{0,500})`
 const VARIABLE_PATTERN = String.raw`\s{0,20}(${NAME_PATTERN})\s{0,20}(?:${FALLBACK_PATTERN})?`
 const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{\{${VARIABLE_PATTERN}\}\}`, 'gu')
 
-/** Variables in a text, counted as often as they occur. */
+/** Places of variables in a text. A variable counts each time it occurs. */
 export const MAX_PLACES = 5_000
 
 /** Throws a Refusal `invalid-parameter` for more than `MAX_PLACES` variables. */
@@ -57,7 +60,7 @@ export function parseTemplateText(field: TemplateField, text: string): TemplateT
   throw new Refusal('invalid-parameter', message, { field, value: places, limit: MAX_PLACES })
 }
 
-/** What follows `maxPlaces` variables is literal text: the caller refuses a text that has so many. */
+/** What follows `maxPlaces` variables is literal text. The caller refuses a text that has so many. */
 export function parseBoundedText(field: TemplateField, text: string, maxPlaces: number): TemplateText {
   const pieces: (string | Variable)[] = []
   const known = new Map<string, Variable>()
@@ -114,7 +117,7 @@ function internVariable(known: Map<string, Variable>, variable: Omit<Variable, '
   return found
 }
 
-/** The names in several texts, in order, each once, without `unsubscribe_url`. */
+/** The names in several texts, in order, without repetitions and without `unsubscribe_url`. */
 export function listVariableNames(texts: readonly TemplateText[]): readonly string[] {
   const names = new Set(texts.flatMap(({ uses }) => [...uses.keys()]).map(({ name }) => name))
   names.delete(UNSUBSCRIBE_URL)
@@ -125,8 +128,8 @@ export function listVariableNames(texts: readonly TemplateText[]): readonly stri
 const unsubscribePattern = /\{\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}\}|\{\{\s{0,20}unsubscribe_url\s{0,20}\}\}/g
 
 /**
- * Replaces `{{unsubscribe_url}}` in a body that is no template; any other variable stays text. In HTML the URL is
- * escaped, unless it stands in three braces. `checkSize` gets the bytes while they grow, and may throw.
+ * Replaces `{{unsubscribe_url}}` in a body that is not a template. Any other variable stays text. It escapes the URL
+ * in HTML, unless the variable has three braces. `checkSize` gets the bytes while they grow, and may throw.
  */
 export function insertUnsubscribeUrl(
   body: string,

@@ -1,4 +1,4 @@
-/** The records of templates; `change-template.ts` has their limits. */
+/** The records of templates. `change-template.ts` has their limits. */
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
@@ -24,7 +24,7 @@ export const insertTemplate = prepareWrite<Template>(({ db, slot }) =>
   }),
 )
 
-/** Misses when it was deleted, or changed since `before` was read. */
+/** Misses when the template was deleted, or changed after `before` was read. */
 export const updateTemplate = prepareWrite<Omit<Template, 'created_at'> & { before: number }>(
   ({ db, slot }) =>
     db
@@ -57,7 +57,10 @@ export const templateById = prepareRead<{ workspaceId: string; id: string }>()((
   db.selectFrom('templates').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-/** Newest first, with sizes instead of bodies, which are read one by one up to the size of an answer. */
+/**
+ * A page of templates, newest first. It has sizes instead of bodies, because the caller reads the bodies one by one,
+ * up to the size of an answer.
+ */
 export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(
   ({ db, slot }) =>
     db

@@ -1,17 +1,19 @@
 /**
- * Finds the part of a URL in which a variable of a template stands. Pure; one pass over the literal text, in linear time.
+ * Finds the part of a URL that contains a variable of a template. Pure. It makes one pass over the literal text, in
+ * linear time.
  *
- * In HTML, URLs are the values of the attributes in `urlAttributes`, also within comments, which Outlook may read. In
- * text they are `https://…` and the like, up to a blank, a quote or `<`. What begins with a variable is a URL whose
- * beginning is unknown: a later variable is in its path once a slash was seen, and in its query behind `?` or `&`. In text
- * such a beginning counts only with a query, `/path?name=`, so that `{{first}}/{{last}}` stays text.
+ * In HTML, URLs are the values of the attributes in `urlAttributes`. Those within comments count too, because
+ * Outlook may read them. In text, URLs are `https://…` and the like, up to a blank, a quote or `<`. A URL that
+ * begins with a variable has an unknown beginning: a later variable is in its path after a slash, and in its query
+ * after `?` or `&`. In text such a beginning counts only with a query, `/path?name=`, so that `{{first}}/{{last}}`
+ * stays text.
  */
 import type { UrlPart } from '../../base/mail/url-part.js'
 
-/** The reader of one text, which is passed its literal pieces and its variables in their order. */
+/** Reads one text: its literal pieces and its variables, in their order. */
 export interface UrlPlaces {
   readonly passLiteral: (text: string) => void
-  /** Null: the value is not a part of a URL, or is its beginning. */
+  /** Null means that the value is not a part of a URL, or that it is the beginning of one. */
   readonly passVariable: () => UrlPart | null
 }
 
@@ -22,13 +24,13 @@ const urlAttributes: ReadonlySet<string> = new Set(
   'href src action formaction background poster cite data longdesc xlink:href'.split(' '),
 )
 
-/** Characters of the beginning of a URL in which its scheme and host are looked for: more than a host name may have. */
+/** Characters of the beginning of a URL in which we look for its scheme and host. A host name has fewer. */
 const MAX_HEAD = 300
 
-/** `&#` begins a character reference of HTML, and no fragment. */
+/** `&#` begins a character reference of HTML, not a fragment. */
 const queryStart = /\?|(?<!&)#/
 
-/** A URL as far as it was passed. */
+/** A URL as far as it was read. */
 class UrlReader {
   private head = ''
   private part: UrlPart | null = null
@@ -47,11 +49,11 @@ class UrlReader {
   }
 }
 
-/** Most are so, and need no more. */
+/** Most URLs have a host, and need no more checks. */
 const hasHost = /^https?:\/\/[^/]*\//
 const schemeAndSlashes = /^\s*([a-z][a-z\d+.-]*:)?(\/\/)?/i
 
-/** Null: the value that follows belongs to the scheme or the host, or is the whole. */
+/** Null means that the value that follows belongs to the scheme or the host, or is the whole URL. */
 function partAfter(head: string): UrlPart | null {
   if (hasHost.test(head)) return 'path'
   const [start, scheme, slashes] = schemeAndSlashes.exec(head) ?? ['']
@@ -60,24 +62,24 @@ function partAfter(head: string): UrlPart | null {
   return 'path'
 }
 
-/** `://` is between a scheme and a host, and `:` between a host and a port. */
+/** `://` separates a scheme and a host, and `:` a host and a port. */
 function partAfterVariable(head: string): UrlPart | null {
   const start = /^:?\/\//.exec(head)?.[0].length ?? 0
   if (head.includes('/', start)) return 'path'
   return head.includes('&') ? 'query' : null
 }
 
-/** Tags and attributes of a text, which take 10 ms: variables behind them count as outside of URLs. */
+/** Tags and attributes of a text, which take 10 ms. Variables after them count as outside of URLs. */
 const MAX_STEPS = 100_000
 
 type Quote = '"' | "'" | ''
 
-/** Reads tags as far as their attributes need it. */
+/** Reads tags as far as necessary for their attributes. */
 export class HtmlUrlPlaces implements UrlPlaces {
   private state: 'text' | 'tag' | 'value' = 'text'
-  /** Around the value; empty: none. */
+  /** The quote around the value. It is empty if there is none. */
   private quote: Quote = ''
-  /** It reads the value that the text stands in; null: that is no URL. */
+  /** Reads the value that contains the text. Null means that this value is not a URL. */
   private url: UrlReader | null = null
   private stepsLeft = MAX_STEPS
 
@@ -139,14 +141,14 @@ function isLetter(code: number): boolean {
   return lower >= 0x61 && lower <= 0x7a
 }
 
-/** The places of characters are found without regular expressions, which take ten times as long for short words. */
+/** Finds the places of characters without regular expressions, which take ten times as long for short words. */
 function endOfBlanks(text: string, from: number, alsoSkipped = BLANK): number {
   let at = from
   for (let code = text.charCodeAt(at); code <= BLANK || code === alsoSkipped; code = text.charCodeAt(at)) at += 1
   return at
 }
 
-/** Where the name of a tag or an attribute ends. */
+/** The end of the name of a tag or an attribute. */
 function endOfWord(text: string, from: number): number {
   let at = from
   for (let code = text.charCodeAt(at); code > BLANK; code = text.charCodeAt(at)) {
@@ -171,7 +173,7 @@ function indexOr(text: string, searched: string, from: number): number {
   return at === -1 ? text.length : at
 }
 
-/** Blanks, what stands around URLs, and punctuation of scripts that write no blanks. */
+/** Blanks, the characters around URLs, and punctuation of scripts without blanks. */
 const endOfUrl = /[\s<>"“”‘’«»\u3000-\u303f\uff00-\uffef]/
 const urlStart = /(?:https?|ftp):\/\/|mailto:/i
 /** Characters of a word in which a URL may begin. */
@@ -179,7 +181,10 @@ const MAX_WORD = 2_000
 
 export class TextUrlPlaces implements UrlPlaces {
   private url: UrlReader | null = null
-  /** What a word that begins with a variable has had of `/path?name=`; null: it begins otherwise. */
+  /**
+   * The part of `/path?name=` that a word which begins with a variable has shown so far. It is null if the word
+   * begins otherwise.
+   */
   private opened: '' | '/' | '?' | '?=' | null = null
   private isWordStart = true
 

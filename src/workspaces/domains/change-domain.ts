@@ -1,9 +1,9 @@
 /**
- * Changes a domain's settings in one commit with the audit entry: receiving, blocked addresses, what it asks of mail
- * that it receives, default tracking.
+ * Changes a domain's settings in one commit with the audit entry: receiving, blocked addresses, what the domain asks
+ * of mail that it receives, and default tracking.
  *
- * Receiving can be turned on for a verified domain only. Only differences are written, so that of two concurrent
- * changes each takes effect.
+ * You can turn receiving on for a verified domain only. We write only differences, so that two concurrent changes
+ * both take effect.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -29,12 +29,12 @@ export interface DomainChange {
   readonly unblock?: readonly string[]
 }
 
-/** Addresses that an audit entry lists; of a longer list it has the number. */
+/** Addresses that an audit entry lists. If the list is longer, the entry has its length. */
 const MAX_LISTED = 20
 
 /**
- * Rejects with a Refusal `domain-not-verified`, or `invalid-parameter` for too many blocked addresses; with `WriteConflict` if
- * the domain is gone.
+ * Rejects with a Refusal `domain-not-verified`, or `invalid-parameter` for too many blocked addresses. Rejects with
+ * `WriteConflict` if the domain is gone.
  */
 export async function changeDomain(
   { read, commit }: Store,
@@ -70,7 +70,7 @@ export async function changeDomain(
   ])
 }
 
-/** Null: unchanged. */
+/** Null means that no flag changes. */
 function diffFlags(
   row: SendingDomain,
   { inbound, trackOpens, trackClicks }: DomainChange,

@@ -1,8 +1,9 @@
 /**
- * Deletes a sending domain with its keys, blocked addresses and forwarding rules: after the commit nothing is sent from it.
+ * Deletes a sending domain with its keys, blocked addresses and forwarding rules. After the commit no mail leaves
+ * from it.
  *
- * Queued mail from it fails at its next attempt (`delivery/attempt/message-preparer`). The caller starts `failDomain`,
- * which walks the queue, so that it fails sooner.
+ * Queued mail from the domain fails at its next attempt (`delivery/attempt/message-preparer`). The caller starts
+ * `failDomain`, which walks the queue, so that the mail fails sooner.
  */
 
 import type { Commit } from '../../base/storage/db/write.js'

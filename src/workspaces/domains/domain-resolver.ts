@@ -1,6 +1,6 @@
 /**
- * The resolver for checks of sending domains. It has no cache, because a user who has just published a record must see
- * it, and short timeouts, because a user waits for the answer.
+ * The resolver for checks of sending domains. It has no cache, because a user who has just published a record must
+ * see it. Its timeouts are short, because a user waits for the answer.
  */
 import type { Config } from '../../base/config/complete.js'
 import type { Clock } from '../../base/platform/clock.js'
@@ -11,7 +11,7 @@ import type { DomainResolver } from './verification/look-up-records.js'
 
 const resolverOptions = { timeout: 2000, tries: 2, cacheSize: 0 }
 
-/** Queries under way end as failures once `signal` is aborted. */
+/** Queries under way end as failures when `signal` aborts. */
 export function openDomainResolver(
   { dns: { servers } }: Pick<Config, 'dns'>,
   clock: Clock,
@@ -21,8 +21,8 @@ export function openDomainResolver(
 }
 
 /**
- * A retired key stays published for the time that a message may be in the queue and this reserve, for its transport and
- * late verifiers.
+ * Milliseconds beyond the longest time in the queue for which a retired key stays published. They cover the
+ * transport of a message and late verifiers.
  */
 const TRANSIT_MARGIN = 3 * DAY
 

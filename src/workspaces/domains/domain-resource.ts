@@ -50,21 +50,27 @@ interface DkimKeyResource {
   readonly signing: boolean
 }
 
-/** A rotation to the other key that is under way. */
+/** A rotation under way to the other key. */
 export interface RotationResource {
   readonly selector: Selector
-  /** `retiring`: its old key is still needed. `publishing`: its key is not seen in DNS yet, or not for long enough. */
+  /**
+   * `retiring` means that its old key is still needed. `publishing` means that DNS does not show its new key yet, or
+   * not for long enough.
+   */
   readonly state: 'retiring' | 'publishing'
   readonly asked_at: string
 }
 
 /** What the record of one domain shows beyond its entry in a list. */
 export interface DomainDetails extends DomainResource {
-  /** Needed only to receive mail. */
+  /** You need this record only to receive mail. */
   readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
-  /** Not needed by Posthorn; receivers expect one. */
+  /** Posthorn does not need this record, but receivers expect one. */
   readonly dmarc_record: SuggestedRecord<'TXT'>
-  /** Not needed by Posthorn, and never checked by verification: TLS on the way to a domain that receives mail. */
+  /**
+   * Records for TLS on the way to a domain that receives mail. Posthorn does not need them, and verification never
+   * checks them.
+   */
   readonly tls_records: readonly TlsRecord[]
   readonly dkim_keys: readonly DkimKeyResource[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
@@ -72,7 +78,7 @@ export interface DomainDetails extends DomainResource {
   readonly inbound_policy: InboundPolicy
   readonly rotation: RotationResource | null
   readonly checked_at: string | null
-  /** When sending stops because DNS does not show the records any more; null: they are valid. */
+  /** When sending stops because DNS no longer shows the records. It is null while they are valid. */
   readonly fails_at: string | null
 }
 

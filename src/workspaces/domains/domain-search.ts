@@ -1,8 +1,8 @@
-/** The verified domains of a workspace whose names begin with a text, for people who choose a sender. */
+/** Finds the verified domains of a workspace whose names begin with a text, for people who choose a sender. */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
-/** Domains with that beginning that are looked at, verified or not. */
+/** Domains with that beginning that one search reads, verified or not. */
 const MAX_READ = 1_000
 /** Sorts after every character of a domain. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -12,7 +12,7 @@ const selectRange = prepareRead<{ workspaceId: string; from: string; end: string
     .selectFrom('domains')
     .select(['domain', 'status'])
     .where('workspace_id', '=', slot('workspaceId'))
-    // A beginning is no domain name.
+    // A beginning is not a domain name, so the type of the column does not fit it.
     .where(sql.ref<string>('domain'), '>=', slot('from'))
     .where(sql.ref<string>('domain'), '<', slot('end'))
     .orderBy('domain')
@@ -21,14 +21,14 @@ const selectRange = prepareRead<{ workspaceId: string; from: string; end: string
 
 interface DomainSearch {
   readonly workspaceId: string
-  /** The beginning of a name, in any case; empty: all. */
+  /** The beginning of a name, in any case. An empty text finds all. */
   readonly beginning: string
   readonly limit: number
 }
 
 interface FoundDomains {
   readonly names: readonly string[]
-  /** There may be others with that beginning. */
+  /** True if there may be more domains with that beginning. */
   readonly hasMore: boolean
 }
 

@@ -1,5 +1,6 @@
 /**
- * A new sending domain: whether a workspace may claim it, and the writes of the claim with its two DKIM keys.
+ * A new sending domain: decides whether a workspace may claim it, and makes the writes of the claim with its two
+ * DKIM keys.
  */
 import { type DomainName, formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -24,13 +25,13 @@ const MAX_DOMAIN_LENGTH = 195
 /** The length of one label, so that the full name fits into the zone. */
 const MAX_SELECTOR_LENGTH = 63
 
-/** Records are not published sooner. */
+/** Milliseconds until the first check. Customers do not publish records sooner. */
 const FIRST_CHECK_DELAY = 3_600_000
 
 export interface DomainRequest {
   readonly workspaceId: string
   readonly domain: DomainName
-  /** Verified by the operator's decision, without DNS. */
+  /** True if the operator decides that the domain is verified, without DNS. */
   readonly forced: boolean
   readonly inbound: boolean
   readonly now: number
@@ -41,7 +42,7 @@ interface NewDomain {
   readonly writes: Write[]
 }
 
-/** Throws a Refusal as `requireClaimable` does. */
+/** Throws a Refusal, as `requireClaimable` does. */
 export async function buildDomain(read: Read, request: DomainRequest): Promise<NewDomain> {
   const { workspaceId, domain, now } = request
   requireClaimable(read, request)
@@ -71,8 +72,8 @@ export async function buildDomain(read: Read, request: DomainRequest): Promise<N
 }
 
 /**
- * Throws a Refusal: `conflict` if the workspace has it already, `domain-taken` if another has it verified,
- * `invalid-parameter` if it is too long.
+ * Throws a Refusal: `conflict` if the workspace has the domain already, `domain-taken` if another workspace has it
+ * verified, `invalid-parameter` if it is too long.
  */
 export function requireClaimable(
   read: Read,
@@ -112,7 +113,7 @@ interface DkimKeySlot {
   readonly now: number
 }
 
-/** Imports a key under the selector; it signs from now on. */
+/** Imports a key under the selector. The key signs from now on. */
 export function installImportedKey(keySlot: DkimKeySlot, pem: string): Write[] {
   const { selector } = keySlot
   const isName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(selector)
@@ -142,8 +143,8 @@ function toKeyRow(keySlot: DkimKeySlot, pair: DkimKeyPair | undefined, signing: 
 }
 
 /**
- * Replaces the key with the id `old` by a new one under this selector, which may sign from `usableAt` on. Misses if the
- * old key is gone, or signs.
+ * Replaces the key with the id `old` by a new one under this selector. The new key may sign from `usableAt` on.
+ * Misses if the old key is gone, or if it signs.
  */
 export async function replaceIdleKey(keySlot: DkimKeySlot, old: string | null, usableAt: number): Promise<Write[]> {
   const row = { ...toKeyRow(keySlot, await generateDkimKey(), false), usable_at: usableAt }
@@ -151,10 +152,10 @@ export async function replaceIdleKey(keySlot: DkimKeySlot, old: string | null, u
   return [...(old === null ? [] : [deleteIdleKey({ workspaceId, id: old })]), insertDkimKey(row)]
 }
 
-/** Differs from those of sending domains, because `mail_from` may be in one of them. */
+/** Differs from the selectors of sending domains, because `mail_from` may be in one of them. */
 const SERVICE_SELECTOR = 'service'
 
-/** The service's own key, for the domain of `service.mail_from`. */
+/** Makes the service's own key, for the domain of `service.mail_from`. */
 export async function createServiceKey(domain: DomainName, now: number, workspaceId: string): Promise<Write> {
   const keySlot = { workspaceId, domain, selector: SERVICE_SELECTOR, now }
   return insertDkimKey(toKeyRow(keySlot, await generateDkimKey(), true))

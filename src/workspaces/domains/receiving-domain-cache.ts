@@ -1,9 +1,9 @@
 /**
  * Finds the workspace that receives mail for a domain, from memory, for every recipient that a remote client names.
  *
- * Entries stay until they are dropped. Names of other domains are cached separately from ours, because remote clients
- * choose them and must not evict ours.
- * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
+ * Entries stay until they are dropped. We cache names of other domains separately, because remote clients choose
+ * them and must not evict our domains. Limits: 10,000 domains with 200,000 blocked addresses in total, and 10,000
+ * names of others.
  */
 import type { DomainName } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
@@ -46,7 +46,7 @@ export class ReceivingDomainCache {
     this.foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
   }
 
-  /** The domain if a workspace has it verified, else undefined. */
+  /** The domain if a workspace has it verified. Otherwise it is undefined. */
   find(domain: DomainName): ReceivingDomain | undefined {
     const cached = this.domains.get(domain)
     if (cached !== undefined || this.foreignNames.get(domain) === true) return cached
@@ -56,7 +56,10 @@ export class ReceivingDomainCache {
     return row
   }
 
-  /** Whether the MX listener accepts mail for it: a domain with receiving on, or the mail host of a verified one, for its bounces. */
+  /**
+   * Tells whether the MX listener accepts mail for the domain. It does for a domain with receiving on, and for the
+   * mail host of a verified domain, which gets the bounces.
+   */
   receives(domain: DomainName): boolean {
     if (this.find(domain)?.inbound === true) return true
     const parent = domainOfMailHost(domain)

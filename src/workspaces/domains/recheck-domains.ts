@@ -1,8 +1,8 @@
 /**
  * Checks every domain that is due, a few at a time.
  *
- * Each check sets the time of the next one. A domain that could not be checked, because of a fault or because another
- * workspace has the name verified, is postponed, so that it does not delay the others.
+ * Each check sets the time of the next one. If a check fails because of a fault, or because another workspace has
+ * the name verified, we postpone the domain, so that it does not delay the others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DomainName } from '../../base/mail/address.js'
@@ -22,7 +22,7 @@ const PAUSE = 20
 export interface RecheckDeps extends RotationDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
-  /** Called when a domain changed: caches drop it. */
+  /** It is called when a domain has changed, so that caches drop it. */
   readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
 }
 
@@ -35,8 +35,8 @@ const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: num
 )
 
 /**
- * Resolves when no domain is due, or after the current page once `signal` is aborted. Rejects if nothing can be stored;
- * the next round tries again.
+ * Resolves when no domain is due, or after the current page when `signal` aborts. Rejects if nothing can be stored.
+ * The next round tries again.
  */
 export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
   const { read, clock } = deps
@@ -60,7 +60,7 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
     else await handleChecked(deps, row, await checkDomain(deps, row, null, clock()))
   } catch (err) {
     if (err instanceof StorageFault) throw err
-    // Another workspace was first, or there is a fault: an immediate second check would not help.
+    // Another workspace was first, or there is a fault. An immediate second check would not help.
     if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
     await postpone(HOUR).catch((fault: unknown) =>
       log.error({ err: fault, domain }, 'the check of a sending domain cannot be postponed'),

@@ -1,8 +1,8 @@
 /**
- * Rechecks sending domains in DNS: each minute those that are due, and at once when a command may have
+ * Rechecks sending domains in DNS. It checks each minute those that are due, and at once when a command may have
  * changed something.
  *
- * The time of the next check is in the domain's row, so a daemon that was stopped catches up.
+ * The domain's row has the time of its next check, so a daemon that was stopped catches up.
  */
 import { type RecheckDeps, recheckDomains } from './recheck-domains.js'
 
@@ -16,9 +16,9 @@ export class RecheckRunner {
 
   constructor(private readonly deps: RecheckDeps) {}
 
-  /** Checks what is due, and from then on each minute. */
+  /** Checks what is due now and then each minute. */
   start(): void {
-    // The monotonic clock: a step of the wall clock neither misses a check nor puts one off.
+    // The timer follows the monotonic clock, so a step of the wall clock neither misses a check nor delays one.
     this.timer ??= setInterval(() => this.wake(), CHECK_INTERVAL).unref()
     this.wake()
   }

@@ -1,8 +1,8 @@
 /**
- * Registers a sending domain: claim, keys, audit entry and event in one commit.
+ * Registers a sending domain: one commit has the claim, the keys, the audit entry and the event.
  *
- * The claim is checked before the keys are made, which takes long, and decided by the unique indexes at the commit: of
- * several concurrent registrations the first one succeeds.
+ * We check the claim before we make the keys, which takes long, and the unique indexes decide it at the commit. If
+ * several registrations run at once, the first one succeeds.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -19,8 +19,8 @@ interface Registration extends DomainRequest {
 }
 
 /**
- * Rejects with a Refusal as `requireClaimable` throws, or `rate-limited`. `counted`: counts towards the registrations
- * of the workspace in an hour, before the keys are made, because making keys costs CPU time.
+ * Rejects with a Refusal that `requireClaimable` throws, or with `rate-limited`. With `counted`, it counts towards
+ * the registrations of the workspace in an hour before it makes the keys, because making keys costs CPU time.
  */
 export async function registerDomain(
   { read, commit }: Store,
@@ -37,7 +37,7 @@ export async function registerDomain(
     await commit([...writes, act, ...(forced ? [recordForcedVerification(row, now)] : [])])
   } catch (error) {
     if (!(error instanceof ConstraintViolated)) throw error
-    // Another registration was first: the same check as before throws its refusal.
+    // Another registration was first, so the same check as before throws its refusal.
     requireClaimable(read, registration)
     throw new Refusal('conflict', `${domain} was registered and deleted at the same moment`, { value: domain })
   }

@@ -1,9 +1,10 @@
 /**
- * Moves a domain's signatures to its other DKIM key, without a change of the customer's DNS (or, if keys are published
- * by hand, as soon as the customer has published the new one).
+ * Moves a domain's signatures to its other DKIM key. The customer's DNS does not change. If the customer publishes
+ * keys by hand, the rotation waits until the customer has published the new one.
  *
- * A rotation takes minutes or days (`rotation-step.ts`), so its state is in the database: the next check of the domain,
- * by the daemon or a command, makes the next step. Each step is one commit that misses if another process made it.
+ * A rotation takes minutes or days (`rotation-step.ts`), so its state is in the database. The next check of the
+ * domain, by the daemon or a command, makes the next step. Each step is one commit that misses if another process
+ * made it.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -22,13 +23,13 @@ import { judgeKey } from './verification/judge-records.js'
 import { lookUpKey } from './verification/look-up-records.js'
 
 export interface RotationDeps extends DomainCheckDeps {
-  /** Milliseconds for which a key that has signed stays published. Read for each step. */
+  /** Milliseconds for which a key that has signed stays published. Each step reads it. */
   readonly retirementTime: () => number
   /** Milliseconds for which a key that replaced another one is published before it signs. */
   readonly settlingTime: number
 }
 
-/** What the rotation waits for; `done`: the other key signs, by this step or that of another process. */
+/** What the rotation waits for. `done` means that the other key signs, by this step or by that of another process. */
 export type RotationProgress =
   | Exclude<RotationStep, { readonly kind: 'replace' | 'switch' }>
   | { readonly kind: 'done' }
@@ -38,7 +39,7 @@ interface DomainRef {
   readonly id: string
 }
 
-/** Misses if a rotation is under way, or the domain is not verified any more. */
+/** Misses if a rotation is under way, or if the domain is no longer verified. */
 const startRotation = prepareWrite<DomainRef & { now: number }>(
   ({ db, slot }) =>
     db
@@ -64,8 +65,8 @@ const endRotation = prepareWrite<DomainRef & { next: number | null }>(
 )
 
 /**
- * Begins a rotation, or continues the one that is under way. `forced`: the operator's decision, at once, without DNS
- * and without a wait. Throws a Refusal `domain-not-verified`.
+ * Begins a rotation, or continues the one that is under way. With `forced`, the operator rotates at once, without
+ * DNS and without a wait. Throws a Refusal `domain-not-verified`.
  */
 export async function rotateKeys(
   deps: RotationDeps,

@@ -1,9 +1,8 @@
 /**
  * Finds whether a workspace may send from a domain, from memory.
  *
- * Entries stay until they are dropped: one domain when this process changes it, all of them when another process may
- * have changed any.
- * Limit: 10,000 answers.
+ * Entries stay until they are dropped: one domain when this process changes it, and all of them when another process
+ * may have changed any. Limit: 10,000 answers.
  */
 import type { DomainName } from '../../base/mail/address.js'
 import { RecordCache } from '../../base/platform/record-cache.js'
@@ -17,7 +16,7 @@ export class SendingDomainCache extends RecordCache<SendingDomain, DomainName> {
     super({ max: MAX_DOMAINS })
   }
 
-  /** The domain if the workspace has it verified, else undefined. */
+  /** The domain if the workspace has it verified. Otherwise it is undefined. */
   findVerified(workspaceId: string, domain: DomainName): SendingDomain | undefined {
     return this.find(workspaceId, domain)
   }

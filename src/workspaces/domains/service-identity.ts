@@ -1,5 +1,5 @@
 /**
- * The *service* is the installation itself; its identity is created once and stored in the database: the secrets of
+ * The *service* is the installation itself. Its identity is created once and stored in the database: the secrets of
  * return paths, links and SMS codes, and the DKIM key of its own mail.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
@@ -34,7 +34,7 @@ export async function ensureServiceIdentity(database: Store, mailFrom: Address, 
   }
 }
 
-/** Creates it when there is none yet. */
+/** Creates the secret when there is none yet. */
 async function ensureSecret({ commit, read }: Store, key: string): Promise<KeyObject> {
   await commit([initServiceState({ key, value: randomSecret(32).toString('base64') })])
   const secret = readServiceState(read, { key })[0]?.value

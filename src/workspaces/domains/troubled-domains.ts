@@ -1,11 +1,14 @@
-/** The domains of a workspace, or of all, that cannot send, or will soon not be able to, because of their DNS records. */
+/**
+ * Finds the domains of a workspace, or of all, that cannot send because of their DNS records, or will soon not be
+ * able to.
+ */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { SendingDomain } from './rows/sending-domains.js'
 import { GRACE_PERIOD } from './verification/check-outcome.js'
 
-/** Domains that are looked at, the oldest first. */
+/** Domains that one read looks at, the oldest first. */
 const MAX_LOOKED_AT = 5_000
 
 interface Position {
@@ -31,7 +34,7 @@ interface TroubledDomain extends Pick<SendingDomain, 'id' | 'domain' | 'status'>
   readonly failsAt: Timestamp | null
 }
 
-/** Those whose records are missing, failed, or were never published; at most `limit`, oldest first. */
+/** The domains whose records are missing, failed, or were never published. It returns at most `limit`, oldest first. */
 export async function readTroubledDomains(
   read: Read,
   workspaceId: string,
@@ -57,7 +60,7 @@ const domainsById = prepareRead<{ after: string; limit: number }>()(({ db, slot 
   db.selectFrom('domains').selectAll().where('id', '>', slot('after')).orderBy('id').limit(slot('limit')),
 )
 
-/** Those of all workspaces, the newest last; at most `MAX_LOOKED_AT`. */
+/** The domains of all workspaces, the newest last. It reads at most `MAX_LOOKED_AT`. */
 export async function* readDomainsInSteps(read: Read): AsyncGenerator<readonly SendingDomain[]> {
   for (let lookedAt = 0, after = ''; lookedAt < MAX_LOOKED_AT; lookedAt += ROW_STEP) {
     if (lookedAt > 0) await waitForStep()
@@ -72,7 +75,7 @@ export async function* readDomainsInSteps(read: Read): AsyncGenerator<readonly S
 type DomainTrouble =
   | { readonly kind: 'none' }
   | { readonly kind: 'failed' }
-  /** Verified, but its records are missing. */
+  /** The domain is verified, but its records are missing. */
   | { readonly kind: 'grace'; readonly failsAt: Timestamp }
 
 /** A domain that waits for its first verification is in no trouble. */

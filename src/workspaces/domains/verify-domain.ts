@@ -24,8 +24,8 @@ import { recordForcedVerification } from './verification/domain-event.js'
 import type { RecordVerdict } from './verification/judge-records.js'
 
 /**
- * The verified domain, or undefined if it is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says what
- * is not proved, with the records found in `details.records`.
+ * The verified domain, or undefined if it is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says
+ * what is not proved, with the records found in `details.records`.
  */
 export async function verifyDomain(
   deps: DomainCheckDeps,
@@ -35,7 +35,7 @@ export async function verifyDomain(
 ): Promise<SendingDomain | undefined> {
   requireNotTaken(deps.read, row.workspace_id, row.domain)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
-    // Another workspace was first: the same check as before throws that refusal.
+    // Another workspace was first, so the same check as before throws that refusal.
     if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
@@ -43,7 +43,7 @@ export async function verifyDomain(
   throw buildUnprovedRefusal(checked.row.domain, checked.verdict, checked)
 }
 
-/** Marks it verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
+/** Marks the domain as verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
 export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
   const { id, workspace_id: workspaceId, domain, status } = row
   requireNotTaken(read, workspaceId, domain)

@@ -1,4 +1,4 @@
-/** Accepts an import: its file, then its record, are on disk before the request is answered. */
+/** Accepts an import. It writes the file, then the record to disk before the request is answered. */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
@@ -29,7 +29,7 @@ export async function beginImport(deps: Store, request: RequestedImport, now: nu
     const begun = commit([insertImport({ ...record, total, created_at: now, maxPending: MAX_PENDING_IMPORTS })])
     if (await tryCommit(begun)) return importRef
   } catch (error) {
-    await removeImportFile(deps, importRef).catch(() => undefined) // else the next start removes it
+    await removeImportFile(deps, importRef).catch(() => undefined) // If this fails, the next start removes the file.
     throw error
   }
   await removeImportFile(deps, importRef)

@@ -1,6 +1,6 @@
 /**
- * The file of an import, stored in pieces in the database before the request is answered, and removed
- * when the import ends. What a request that was cut off has left is removed at the next start.
+ * The file of an import. The database stores it in pieces before the request is answered, and removes it when the
+ * import ends. The next start removes what a request that was cut off has left.
  */
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -73,7 +73,7 @@ export async function storeImportFile(commit: Commit, importRef: ImportRef, file
   }
 }
 
-/** Ends early if the pieces have been removed. */
+/** Ends early if another process has removed the pieces. */
 export async function* readImportFile(read: Read, importRef: ImportRef): AsyncGenerator<Buffer> {
   for (let n = 0; ; n += 1) {
     const [piece] = selectPiece(read, { ...importRef, place: n })
@@ -90,7 +90,7 @@ export async function removeImportFile({ read, commit }: Store, importRef: Impor
   }
 }
 
-/** Removes the files of imports that are not pending. Only at a start, while no request stores one. */
+/** Removes the files of imports that are not pending. Call it only at a start, while no request stores a file. */
 export async function removeOrphanImports(
   records: Store,
   isUnderWay: (importRef: ImportRef) => boolean,

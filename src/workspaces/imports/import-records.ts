@@ -16,12 +16,12 @@ export type ImportRow = Selectable<Tables['imports']>
 
 /** Imports of all workspaces of an owner that run or wait. */
 export const MAX_PENDING_IMPORTS = 5
-/** 30 days for which a finished import is kept. */
+/** A finished import stays for 30 days. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
-/** Counts all workspaces of the owner. */
+/** Counts the pending imports of all workspaces of the owner. */
 function countPending(db: StatementBuilder<object>['db'], workspaceId: string) {
   return db
     .selectFrom('imports')
@@ -55,7 +55,7 @@ export const insertImport = prepareWrite<NewImport & { maxPending: number }>(({ 
 
 type ImportRef = { id: string; workspaceId: string }
 
-/** Misses when the import has ended, or is not at the row `from`. */
+/** Misses when the import has ended, or when it is not at the row `from`. */
 export const advanceImport = prepareWrite<ImportRef & { from: number; done: number; report: ImportRow['report'] }>(
   ({ db, slot }) =>
     db
@@ -68,7 +68,7 @@ export const advanceImport = prepareWrite<ImportRef & { from: number; done: numb
   1,
 )
 
-/** Misses when it has ended. */
+/** Misses when the import has ended. */
 export const completeImport = prepareWrite<ImportRef & { at: number }>(
   ({ db, slot }) =>
     db
@@ -80,7 +80,7 @@ export const completeImport = prepareWrite<ImportRef & { at: number }>(
   1,
 )
 
-/** Misses when it has ended. Rows imported before stay. */
+/** Misses when the import has ended. Rows that were imported before stay. */
 export const failImport = prepareWrite<ImportRef & { at: number; error: ImportRow['error'] }>(
   ({ db, slot }) =>
     db
@@ -101,7 +101,10 @@ export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db,
   countPending(db, slot('workspaceId')),
 )
 
-/** Pending imports of all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
+/**
+ * Pending imports of all workspaces, in the order of their requests. SQLite uses the partial index only for a
+ * literal.
+ */
 export const listPendingImports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('imports')
@@ -127,7 +130,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('imports').where('id', '=', slot('id')),
 )
 
-/** Removes some imports that ended more than 30 days ago; resolves to whether there may be more. */
+/** Removes some imports that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
   const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
   if (old.length > 0) await commit(old.map(removeImport))

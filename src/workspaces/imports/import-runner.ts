@@ -1,10 +1,9 @@
 /**
- * Runs imports after their requests: a few at once, one of each owner of workspaces, in the order of the
- * requests.
+ * Runs imports after their requests: a few at once, one of each owner of workspaces, in the order of the requests.
  *
- * An import that a stop or a crash cuts off resumes at the next start, after the last batch on disk.
- * While the database takes no writes, the import is tried again. After any other fault of ours it is
- * tried again twice, then it fails.
+ * If a stop or a crash cuts off an import, it resumes at the next start after the last batch on disk. While the
+ * database takes no writes, the runner tries the import again. After any other fault of ours it tries the import
+ * twice more, then the import fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -18,7 +17,7 @@ import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
 interface RunnerDeps extends ImportDeps {
   readonly log: Pick<Log, 'error' | 'info'>
-  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  /** Names who takes turns: the owner of a workspace. Without it, each workspace takes turns. */
   readonly ownerOf?: (workspaceId: string) => string
   /** Milliseconds to wait after a fault. */
   readonly retryDelay?: number
@@ -31,7 +30,7 @@ const PAGE_SIZE = 500
 
 export class ImportRunner {
   private readonly stopController = new AbortController()
-  /** By owner, in the order of their turns; the imports of a list wait in order. */
+  /** Imports by owner, in the order of their turns. The imports of a list wait in order. */
   private readonly waiting = new Map<string, ImportRef[]>()
   private readonly running = new Map<string, Promise<void>>()
 
@@ -52,7 +51,7 @@ export class ImportRunner {
     this.startNext()
   }
 
-  /** Runs an import that is on disk. */
+  /** Runs an import whose file is on disk. */
   begin(importRef: ImportRef): void {
     this.enqueue(importRef)
     this.startNext()

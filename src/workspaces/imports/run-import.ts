@@ -1,4 +1,4 @@
-/** Runs one import from its present row to its end; audiences and suppressions import the rows. */
+/** Runs one import from its present row to its end. The audiences and the suppressions import the rows. */
 
 import type { Clock } from '../../base/platform/clock.js'
 import type { ImportJournal } from '../../base/storage/db/csv-import.js'
@@ -18,7 +18,7 @@ import { advanceImport, completeImport, type ImportRow, importById } from './imp
 
 export interface ImportDeps {
   readonly read: Read
-  /** Caches of suppressions watch it. */
+  /** Caches of suppressions watch this commit. */
   readonly commit: Commit
   readonly clock: Clock
 }
@@ -28,7 +28,10 @@ export class ImportEnded extends Error {
   override name = 'ImportEnded'
 }
 
-/** Resolves when it is completed. Rejects with ImportEnded, with a Refusal that explains the failure, or with a fault of ours. */
+/**
+ * Resolves when the import is completed. Rejects with ImportEnded, with a Refusal that explains the failure, or with
+ * a fault of ours.
+ */
 export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
   const { read, commit, clock } = deps
   const { id, workspace_id: workspaceId } = row

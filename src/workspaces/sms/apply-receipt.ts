@@ -1,10 +1,10 @@
 /**
- * Applies what a provider reports of a message: the state of the part, the delivery of the code, and its event, in one
- * commit.
+ * Applies what a provider reports about a message. One commit has the state of the part, the delivery of the code
+ * and its event.
  *
- * A receipt may come before the commit of the provider's acceptance. One for a message that is not known yet is kept in
- * memory and tried again for a minute, then logged and dropped. Nothing is lost with the memory: a code whose
- * acceptance was not committed is void after a restart.
+ * A receipt may come before the commit of the provider's acceptance. If we do not know the message yet, we keep the
+ * receipt in memory, try it again for a minute, then log and drop it. A crash that clears the memory loses nothing:
+ * a code whose acceptance was not committed is void after a restart.
  */
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
@@ -30,10 +30,10 @@ interface ReceiptDeps extends Store {
   readonly log: Pick<Log, 'debug' | 'info' | 'warn'>
 }
 
-/** Receipts of one message at the same moment: each round, one of them is applied. */
+/** How often receipts of one message at the same moment are tried. Each round applies one of them. */
 const MAX_ROUNDS = 50
 
-/** `too-early`: the message may become known. `unknown`: it was known and is gone. */
+/** `too-early` means that the message may become known. `unknown` means that the message is gone. */
 type ReceiptResult = 'applied' | 'too-early' | 'unknown'
 
 export class ReceiptApplier {
@@ -44,8 +44,9 @@ export class ReceiptApplier {
   }
 
   /**
-   * `applied`: on disk, now or by an earlier receipt. `unknown`: no such message; it is tried again for a minute.
-   * Rejects with StorageFault: the provider should repeat it.
+   * `applied` means that the receipt is on disk, now or by an earlier receipt. `unknown` means that there is no such
+   * message, and that we try again for a minute. Rejects with StorageFault, so that the provider repeats the
+   * receipt.
    */
   async apply(receipt: Receipt): Promise<'applied' | 'unknown'> {
     const result = await this.tryApply(receipt)
@@ -54,7 +55,7 @@ export class ReceiptApplier {
     return 'unknown'
   }
 
-  /** Drops the receipts that wait. To be called before the database closes. */
+  /** Drops the receipts that wait. Call it before the database closes. */
   stop(): void {
     this.waiting.stop()
   }
@@ -127,16 +128,16 @@ type Part = Pick<SmsPartsTable, 'part' | 'state'>
 interface ReportedMessage {
   readonly delivery: SmsDelivery
   readonly parts: readonly Part[]
-  /** Null: the receipt is for the entire message. */
+  /** Null means that the receipt is for the entire message. */
   readonly part: number | null
 }
 
 interface ReceiptEffect {
-  /** The parts that get the state of the receipt: one, or all that have no final state. */
+  /** Which parts get the state of the receipt: one part, or all parts without a final state. */
   readonly settles: 'part' | 'parts' | null
-  /** The delivery of the code from now on; null: as it is. */
+  /** The delivery of the code from now on. Null leaves it as it is. */
   readonly delivery: Receipt['state'] | null
-  /** Parts that are delivered before the receipt. */
+  /** Parts that were delivered before the receipt. */
   readonly delivered: number
 }
 
@@ -146,7 +147,7 @@ interface ReceiptEffect {
  * The first final state of a part counts. A message is delivered when all of its parts are, and has failed when one
  * of them has. A receipt for the entire message settles the parts that have no final state.
  *
- * Null: the commit of the provider's acceptance is not made yet.
+ * Null means that the commit of the provider's acceptance is not made yet.
  */
 function decideReceipt(message: ReportedMessage, state: Receipt['state']): ReceiptEffect | null {
   const { delivery, parts, part } = message

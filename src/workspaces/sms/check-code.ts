@@ -1,8 +1,8 @@
 /**
  * Checks a code that a person entered.
  *
- * A change is committed only if the record is as it was read; else the check is decided again. So of two correct
- * checks at the same moment one verifies, and two wrong ones count two.
+ * It commits a change only if the record is as it was read. Otherwise it decides the check again. So if two correct
+ * checks arrive at the same moment, one verifies, and two wrong checks count two.
  */
 import type { KeyObject } from 'node:crypto'
 import { assertNever } from '../../base/mail/assert-never.js'
@@ -18,14 +18,16 @@ import { normalizeNumber } from './judge-number.js'
 import { recordSmsVerified } from './sms-events.js'
 import type { CodeRow } from './sms-records.js'
 
-/** Characters of an entered code, whichever they are: what is not the code is a wrong code. */
+/** Characters of an entered code. A longer text is refused, and any other text that is not the code is a wrong code. */
 export const MAX_CODE_LENGTH = 20
-/** A code changes five times at most, so as many checks of it at the same moment can make another one decide again. */
+/**
+ * A code changes five times at most, so that many checks of it at the same moment can make another one decide again.
+ */
 const MAX_DECISIONS = 20
 
 interface CheckRequest {
   readonly workspaceId: string
-  /** The client's own spelling. */
+  /** The phone as the client wrote it. */
   readonly phone: string
   readonly code: string
 }
@@ -59,7 +61,7 @@ export function createCodeChecker(deps: CodeCheckerDeps): CodeChecker {
   }
 }
 
-/** The value is not repeated: it may be a code with a slip of the keyboard. */
+/** The message does not repeat the value, because it may be a code with a slip of the keyboard. */
 function buildLengthRefusal(): Refusal {
   const message = `code: must have 1 to ${MAX_CODE_LENGTH} characters`
   return new Refusal('invalid-parameter', message, { field: 'code', value: null })

@@ -1,4 +1,7 @@
-/** Reads and changes of codes that are checked. Each change asserts the state and the attempts that it was decided from. */
+/**
+ * Reads and changes codes that a user checks. Each change asserts the state and the attempts that it was decided
+ * from.
+ */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { CodeRef, CodeRow } from './sms-records.js'
@@ -17,7 +20,7 @@ const pendingCode = prepareRead<PhoneRef>()(({ db, slot }) =>
     .where('status', '=', sql.lit('pending' as const)),
 )
 
-/** Literals, so that SQLite uses the partial index. */
+/** SQLite uses the partial index only for literals. */
 const latestCode = prepareRead<PhoneRef>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')
@@ -29,7 +32,10 @@ const latestCode = prepareRead<PhoneRef>()(({ db, slot }) =>
     .limit(1),
 )
 
-/** The code that decides a check: the pending one, else the last that was; those replaced or void decide nothing. */
+/**
+ * Finds the code that decides a check: the pending one, or the last that was pending. A replaced or void code
+ * decides nothing.
+ */
 export function findCodeToCheck(read: Read, phone: PhoneRef): CodeRow | undefined {
   return pendingCode(read, phone)[0] ?? latestCode(read, phone)[0]
 }

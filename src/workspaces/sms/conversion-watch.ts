@@ -1,9 +1,11 @@
 /**
- * Detects traffic that only costs money: codes that are requested for numbers with one prefix and never entered. The
- * *conversion* is the share of the codes sent to a prefix that were verified. Of at least 20 codes that a workspace
- * sent there in the last hour, too few were verified: the prefix is held for an hour. A code is judged after five
- * minutes, since its recipient may still enter it: codes of the five minutes before a hold are bounded by the other
- * limits alone. Each request decides for its own prefix, from the newest 500 codes.
+ * Detects traffic that only costs money: codes that a client requests for numbers with one prefix and that no person
+ * enters. The *conversion* is the share of the codes sent to a prefix that were verified.
+ *
+ * The watch holds a prefix for an hour if a workspace has sent at least 20 codes there in the last hour and too few
+ * of them were verified. It judges a code after five minutes, because its recipient may still enter it, so only the
+ * other limits bound the codes of the five minutes before a hold. Each request decides for its own prefix, from the
+ * newest 500 codes.
  */
 import { sql } from 'kysely'
 import type { Refusal } from '../../base/mail/refusal.js'
@@ -17,16 +19,18 @@ import { recordEvent } from '../../records/events/event-log.js'
 import { type HeldPrefix, insertHold, isInForce, type PrefixHold, readNewestHold } from './holds.js'
 import { type PlannedSend, SendCharger, type SendLimits } from './send-limits.js'
 
-/** How long codes count, and how long a prefix is held. */
 /** The time in which most recipients enter a code. */
 const GRACE = 5 * MINUTE
-/** Fewer say nothing about a prefix. */
+/** Fewer codes say nothing about a prefix. */
 const MIN_JUDGED = 20
 const MAX_JUDGED = 500
-/** Limits how often a decision is made again that misses because another request decided or the operator released the prefix. */
+/**
+ * How often a decision is made again after its commit misses. It misses if another request decided, or if the
+ * operator released the prefix.
+ */
 const MAX_DECISIONS = 3
 
-/** The data of the event; times are ISO 8601. */
+/** The data of the event. Times are ISO 8601. */
 export type SmsHeldData = {
   readonly prefix: string
   readonly sent: number
@@ -80,7 +84,10 @@ export class ConversionWatch {
     private readonly charger = new SendCharger(store.read, settings),
   ) {}
 
-  /** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
+  /**
+   * Resolves to the reason why no code is sent to the prefix now, or to null if one may be sent. Places a hold if it
+   * is due.
+   */
   async findHold(send: PlannedSend): Promise<Refusal | null> {
     const { read } = this.store
     const { min_verified_percent: minPercent } = this.settings().limits
@@ -96,7 +103,10 @@ export class ConversionWatch {
     return null
   }
 
-  /** Resolves to whether it was placed: not if another request has done so, or the operator has released one since. */
+  /**
+   * Resolves to whether the hold was placed. It is not if another request has placed one, or if the operator has
+   * released one since.
+   */
   private async placeHold(
     { workspaceId, prefix, now }: PlannedSend,
     { sent, verified }: Conversion,

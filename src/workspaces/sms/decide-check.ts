@@ -2,7 +2,7 @@
 import { assertNever } from '../../base/mail/assert-never.js'
 import type { CodeRow } from './sms-records.js'
 
-/** Wrong codes that are counted; every later check is refused. */
+/** Wrong codes that count. Every later check is refused. */
 const MAX_ATTEMPTS = 3
 
 /** The answer of the interface. */
@@ -13,7 +13,7 @@ export interface CodeCheck {
 }
 
 export interface CheckDecision {
-  /** What becomes of the record. */
+  /** How the record changes. */
   readonly change: 'none' | 'verify' | 'count' | 'expire' | 'use-up'
   readonly answer: CodeCheck
 }
@@ -27,7 +27,10 @@ const USED_UP: CodeCheck = {
   message: `${MAX_ATTEMPTS} wrong codes were entered: send a new one`,
 }
 
-/** `row`: undefined if no code of this phone was ever valid. `isCorrect`: asked only if the answer depends on it. */
+/**
+ * `row` is undefined if no code of this phone was ever valid. `isCorrect` is called only if the answer depends on
+ * it.
+ */
 export function decideCheck(
   row: Pick<CodeRow, 'status' | 'attempts' | 'expires_at'> | undefined,
   isCorrect: () => boolean,

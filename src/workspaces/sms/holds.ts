@@ -1,7 +1,7 @@
 /**
- * Holds prefixes: for a while, the workspaces of an owner send no codes to numbers with a prefix. A *prefix* is the
- * country calling code and the three digits that follow. `conversion-watch.ts` decides on them, the operator can end
- * one early. Holds of one prefix and workspace never overlap.
+ * Holds prefixes. While a hold lasts, the workspaces of an owner send no codes to numbers with a prefix. A *prefix*
+ * is the country calling code and the three digits that follow. `conversion-watch.ts` decides on holds, and the
+ * operator can end one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
@@ -31,7 +31,7 @@ const newestHold = prepareRead<HeldPrefix>()(({ db, slot }) =>
     .limit(1),
 )
 
-/** Whether it is in force or not. */
+/** Finds the newest hold, whether it is in force or not. */
 export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): PrefixHold | undefined {
   return newestHold(read, { workspaceId, prefix })[0]
 }
@@ -46,7 +46,7 @@ const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
     .where('released_at', 'is', null),
 )
 
-/** The hold of any workspace of the same owner that ends last, so that another workspace gets around none. */
+/** Finds the hold of the same owner that ends last, in any workspace, so that another workspace cannot avoid it. */
 export function findHoldInForce(read: Read, held: HeldPrefix, now: number): PrefixHold | undefined {
   const { workspaceId, prefix } = held
   return inForce(read, { workspaceId, prefix, now }).sort((one, other) => other.until_at - one.until_at)[0]
@@ -57,8 +57,8 @@ export function isInForce({ until_at: until, released_at: releasedAt }: PrefixHo
 }
 
 /**
- * Misses if the prefix is held already, or if a hold was released after `since`, from when the codes were counted:
- * the release came between the count and this commit.
+ * Misses if the prefix is held already. It also misses if a hold was released after `since`, the start of the count:
+ * then the release came between the count and this commit.
  */
 export const insertHold = prepareWrite<Omit<PrefixHold, 'released_at'> & { since: number }>(({ db, slot }) => {
   const objection = db
@@ -89,7 +89,7 @@ export const insertHold = prepareWrite<Omit<PrefixHold, 'released_at'> & { since
     )
 }, 1)
 
-/** Adds to a bucket of `usage`; misses if the prefix is held in the workspace `sender`, or in another of its owner. */
+/** Adds to a bucket of `usage`. Misses if the prefix is held in the workspace `sender`, or in another of its owner. */
 export const addUnlessHeld = prepareWrite<Tables['usage'] & { sender: string; prefix: string; now: number }>(
   (builder) => {
     const { db, slot } = builder
@@ -115,15 +115,15 @@ const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot })
     .limit(slot('limit')),
 )
 
-/** Holds that are listed or released at once. */
+/** Holds that one call lists or releases. */
 const MAX_HOLDS = 10_000
 
-/** Covers all workspaces, the one that ends first before the others. */
+/** Lists the holds of all workspaces. Those that end first come first. */
 export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly PrefixHold[] {
   return endingAfter(read, { now, limit })
 }
 
-/** Those in force in one workspace, by prefix. */
+/** Lists the holds in force in one workspace, by prefix. */
 export const holdsOfWorkspace = prepareRead<{ workspaceId: string; now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_holds')
@@ -135,7 +135,7 @@ export const holdsOfWorkspace = prepareRead<{ workspaceId: string; now: number; 
     .limit(slot('limit')),
 )
 
-/** Misses if it is no longer in force. */
+/** Misses if the hold is no longer in force. */
 const markReleased = prepareWrite<HoldKey & { now: number }>(
   ({ db, slot }) =>
     db
@@ -151,7 +151,7 @@ const markReleased = prepareWrite<HoldKey & { now: number }>(
 
 interface Release {
   readonly prefix: string
-  /** Null: in all workspaces. */
+  /** Null means all workspaces. */
   readonly workspaceId: string | null
   readonly now: number
 }
@@ -172,7 +172,10 @@ function recordRelease(
   })
 }
 
-/** Ends holds of a prefix, on the operator's order. Resolves to those that it ended; codes are counted from now on. */
+/**
+ * Ends holds of a prefix, on the operator's order. Resolves to those that it ended. The next decision counts codes
+ * from this moment.
+ */
 export async function releaseHolds(store: Store, release: Release): Promise<readonly PrefixHold[]> {
   const { prefix, workspaceId, now } = release
   const released: PrefixHold[] = []
@@ -183,7 +186,7 @@ export async function releaseHolds(store: Store, release: Release): Promise<read
   return released
 }
 
-/** Resolves to false if it is no longer in force. */
+/** Resolves to false if the hold is no longer in force. */
 export function releaseHold(
   { commit }: Pick<Store, 'commit'>,
   hold: PrefixHold,
@@ -215,7 +218,7 @@ const removeHold = prepareWrite<HoldKey>(({ db, slot }) =>
     .where('held_at', '=', slot('held_at')),
 )
 
-/** Removes some holds that ended more than 30 days ago; resolves to whether there may be more. */
+/** Removes some holds that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeOldHolds({ read, commit }: Store, now: number): Promise<boolean> {
   const old = endedBefore(read, { before: now - HOLD_LIFETIME })
   if (old.length > 0) await commit(old.map(removeHold))

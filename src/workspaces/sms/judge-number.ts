@@ -1,9 +1,9 @@
-/** Decides which phone numbers a code may be sent to: mobile numbers of the countries that the operator allowed. */
+/** Decides to which phone numbers we may send a code: mobile numbers of the countries that the operator allowed. */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { type PhoneNumber, type PhoneType, parsePhoneNumber } from '../../base/platform/phone-number.js'
 
-/** Where a code goes, and what is counted for the limits. */
+/** The destination of a code, and what the limits count. */
 export interface PhoneDestination {
   /** E.164, with the plus sign. */
   readonly phone: string
@@ -15,7 +15,7 @@ export interface PhoneDestination {
   readonly country: string
 }
 
-/** Why no code is sent to a number. Part of the interface: `details.reason`. */
+/** Why we send no code to a number. The interface shows it as `details.reason`. */
 type NumberFault =
   | 'not_possible'
   | 'country_not_allowed'
@@ -36,7 +36,10 @@ const rules: Readonly<Record<NumberFault, string>> = {
 /** In some countries, the United States among them, a number does not show whether it is a mobile number. */
 const mobileTypes: ReadonlySet<PhoneType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE'])
 
-/** Throws a Refusal with the field and `details.reason`. `allowedCountries`: ISO 3166-1 alpha-2, in upper case. */
+/**
+ * Throws a Refusal with the field and `details.reason`. `allowedCountries` are ISO 3166-1 alpha-2 codes in upper
+ * case.
+ */
 export function judgeNumber(text: string, allowedCountries: readonly string[]): PhoneDestination {
   const number = readNumber(text)
   const { e164, callingCode, country } = number
@@ -50,7 +53,7 @@ export function judgeNumber(text: string, allowedCountries: readonly string[]): 
   }
 }
 
-/** The number in E.164 of a code that was sent before: whether one may be sent now is not asked. */
+/** Normalizes the number of an earlier code to E.164. It does not ask whether we may send one now. */
 export function normalizeNumber(text: string): string {
   return readNumber(text).e164
 }

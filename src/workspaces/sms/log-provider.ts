@@ -1,4 +1,4 @@
-/** Writes messages to the log instead of sending them: for development. Their codes are in the log. */
+/** Writes messages to the log instead of sending them. It is for development: the log shows the codes. */
 import type { Log } from '../../base/platform/log.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from './provider.js'
 

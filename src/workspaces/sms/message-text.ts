@@ -2,7 +2,10 @@
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 
-/** UTF-16 units of a template: at most eight segments, or ten if nearly all of it are placeholders for long codes. */
+/**
+ * UTF-16 units of a template. Its message has at most eight segments, or ten if nearly all of it are placeholders
+ * for long codes.
+ */
 export const MAX_TEMPLATE_LENGTH = 480
 
 const DEFAULT_TEMPLATE = 'Your verification code is {code}, valid for {minutes} minutes.'
@@ -13,7 +16,7 @@ interface CodeValues {
   readonly minutes: number
 }
 
-/** Throws a Refusal. Other text in braces than the two placeholders stays as it is. */
+/** Throws a Refusal. Text in braces other than the two placeholders stays as it is. */
 export function checkTemplate(template: string): void {
   const fault = findFault(template)
   if (fault === null) return
@@ -31,7 +34,7 @@ function findFault(template: string): string | null {
   return !/\p{Cs}/u.test(template) ? null : 'must be well-formed Unicode, without half of a surrogate pair'
 }
 
-/** `template`: checked before; undefined: the default text. */
+/** `template` was checked before. Undefined means the default text. */
 export function buildMessageText(template: string | undefined, { code, minutes }: CodeValues): string {
   const text = template ?? (minutes === 1 ? DEFAULT_TEMPLATE_OF_A_MINUTE : DEFAULT_TEMPLATE)
   return text.replaceAll(/\{(?:code|minutes)\}/g, (placeholder) => (placeholder === '{code}' ? code : String(minutes)))

@@ -12,7 +12,7 @@ import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { SmsPartsTable } from '../../base/storage/tables/sms-tables.js'
 import type { CodeRef } from './sms-records.js'
 
-/** Finds the part of the newest message with this id of the provider, which may use ids again. */
+/** Finds the part of the newest message with this id of the provider. A provider may use ids again. */
 export const findPart = prepareRead<{ provider: string; messageId: string }>()(({ db, slot }) =>
   db
     .selectFrom('sms_parts')
@@ -23,7 +23,7 @@ export const findPart = prepareRead<{ provider: string; messageId: string }>()((
     .limit(1),
 )
 
-/** By its id alone: a receipt names no workspace. */
+/** Finds the code by its id alone, because a receipt names no workspace. */
 export const findReportedCode = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')
@@ -42,8 +42,8 @@ export const listPartStates = prepareRead<CodeRef>()(({ db, slot }) =>
 type ReportedState = Exclude<Selectable<SmsPartsTable>['state'], 'sent'>
 
 /**
- * `delivered`: how many parts of the message are delivered. Misses if that has changed, or the part has a final state:
- * of two receipts at the same moment, the second sees the first.
+ * `delivered` is the number of delivered parts of the message. Misses if that number has changed, or if the part has
+ * a final state. So if two receipts arrive at the same moment, the second sees the first.
  */
 export const settlePart = prepareWrite<CodeRef & { part: number; state: ReportedState; delivered: number }>(
   ({ db, slot }) =>
@@ -67,7 +67,7 @@ export const settlePart = prepareWrite<CodeRef & { part: number; state: Reported
   1,
 )
 
-/** Those without a final state. */
+/** Settles the parts without a final state. */
 export const settleParts = prepareWrite<CodeRef & { state: ReportedState }>(({ db, slot }) =>
   db
     .updateTable('sms_parts')
@@ -77,7 +77,7 @@ export const settleParts = prepareWrite<CodeRef & { state: ReportedState }>(({ d
     .where('state', '=', 'sent'),
 )
 
-/** Misses when the delivery is final, or not begun. */
+/** Misses when the delivery is final, or when it has not begun. */
 export const markDelivered = prepareWrite<CodeRef & { at: number }>(
   ({ db, slot }) =>
     db
@@ -89,7 +89,7 @@ export const markDelivered = prepareWrite<CodeRef & { at: number }>(
   1,
 )
 
-/** The code stays valid: the phone may have the message all the same. Misses as `markDelivered` does. */
+/** The code stays valid, because the phone may have the message all the same. Misses as `markDelivered` does. */
 export const markUndelivered = prepareWrite<CodeRef & { at: number }>(
   ({ db, slot }) =>
     db

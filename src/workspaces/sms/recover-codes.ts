@@ -1,7 +1,8 @@
 /**
- * Ends codes whose sender died: the provider may have been asked or not, and the client has no answer.
+ * Ends codes whose sender died. We may have asked the provider or not, and the client has no answer.
  *
- * Runs at start, before requests are taken, and every hour for those whose outcome could not be written.
+ * It runs at the start, before the daemon takes requests, and every hour for codes whose outcome could not be
+ * written.
  */
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
@@ -30,7 +31,7 @@ export async function recoverCodes(
   }
 }
 
-/** False: it was settled meanwhile, or its workspace was erased. */
+/** False means that another process settled the code, or that its workspace was erased. */
 async function endCode({ commit, log }: RecoveryDeps, code: CodeRow, at: number): Promise<boolean> {
   const { id, workspace_id: workspaceId } = code
   const voided = voidCode({ id, workspaceId, reason: 'interrupted', at })

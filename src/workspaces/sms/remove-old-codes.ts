@@ -1,11 +1,11 @@
-/** Removes old codes: their records go with the parts of their messages. Events have a retention of their own. */
+/** Removes old codes: their records, with the parts of their messages. Events have a separate retention. */
 
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 
 const BATCH_SIZE = 500
 
-/** Covers all workspaces. */
+/** Finds the codes of all workspaces. */
 const oldCodes = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')
@@ -25,7 +25,7 @@ const removeCodesUpTo = prepareWrite<{ at: number }>(({ db, slot }) =>
   db.deleteFrom('sms_codes').where('created_at', '<=', slot('at')),
 )
 
-/** Removes some codes that were created before `before`, oldest first; resolves to whether there may be more. */
+/** Removes some codes that were created before `before`, oldest first. Resolves to whether there may be more. */
 export async function removeOldCodes({ read, commit }: Store, before: number): Promise<boolean> {
   const old = oldCodes(read, { before })
   const at = old.at(-1)?.created_at

@@ -1,8 +1,8 @@
 /**
- * Sends a verification code: limits, the record, the provider, the outcome.
+ * Sends a verification code: it checks the limits, writes the record, asks the provider, and writes the outcome.
  *
- * The record and the charges of the limits are on disk before the provider is asked. The code becomes valid, and an
- * older one of the phone ends, in the commit that follows the provider's acceptance: a failed send changes neither.
+ * The record and the charges of the limits are on disk before we ask the provider. The commit that follows the
+ * provider's acceptance makes the code valid and ends an older one of the phone. A failed send changes neither.
  */
 import type { KeyObject } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,22 +25,21 @@ import { insertCode, type NewCode } from './sms-records.js'
 import { type EncodedText, encodeText } from './text-encoding.js'
 
 /**
- * Asks the provider to send a message. The answer comes in time, even if a provider breaks its own promise.
- *
- * Milliseconds from the request to the provider's answer: a client is answered within 15 s.
+ * Milliseconds from the request to the provider's answer. The answer comes in time even if a provider breaks its own
+ * promise, so a client gets an answer within 15 s.
  */
 const MAX_PROVIDER_TIME = 12_000
 
-/** Milliseconds beyond the deadline that a provider is waited for. */
+/** Milliseconds beyond the deadline that we wait for a provider. */
 const DEADLINE_TOLERANCE = 1_000
 
 interface CodeRequest {
   readonly workspaceId: string
-  /** The client's own spelling. */
+  /** The phone as the client wrote it. */
   readonly phone: string
-  /** Undefined: the default text. */
+  /** Undefined means the default text. */
   readonly template: string | undefined
-  /** Digits. */
+  /** The number of digits. */
   readonly codeLength: number
   readonly expiryMinutes: number
   readonly metadata: JsonObject | null
@@ -58,16 +57,16 @@ export interface CodeSenderDeps extends Store {
   readonly log: Log
   /** From `deriveCodeKey`. */
   readonly codeKey: KeyObject
-  /** Null: none is configured. */
+  /** Null means that no provider is configured. */
   readonly provider: SmsProvider | null
-  /** ISO 3166-1 alpha-2, in upper case. */
+  /** ISO 3166-1 alpha-2 codes, in upper case. */
   readonly allowedCountries: () => readonly string[]
   readonly watch: Pick<ConversionWatch, 'findHold'>
   readonly charger: Pick<SendCharger, 'charge'>
-  /** The writes that count a sent code, for the commit of the provider's acceptance. */
+  /** Returns the writes that count a sent code, for the commit of the provider's acceptance. */
   readonly countSent: (workspaceId: string, segments: number, now: number) => readonly Write[]
   readonly buildReceiptUrl: (smsId: string) => string
-  /** `refused`: by us; `rejected`: by the provider. */
+  /** We answer `refused`, and the provider answers `rejected`. */
   readonly onSend?: ((outcome: 'sent' | 'refused' | 'rejected' | 'unanswered') => void) | undefined
 }
 
@@ -91,7 +90,7 @@ export function createCodeSender(deps: CodeSenderDeps): CodeSender {
 
 const sendOutcomes = { accepted: 'sent', refused: 'rejected', silent: 'unanswered' } as const
 
-/** The record of the code, and the message that contains it: held in memory alone. */
+/** The record of the code, and the message that contains it. Only the memory holds the message. */
 interface AdmittedCode {
   readonly code: NewCode
   readonly text: EncodedText
@@ -140,7 +139,7 @@ function createCode(
   return { code, text }
 }
 
-/** A limit may be reached when the commit misses and have room again when it is read: then the commit is tried again. */
+/** A limit may be reached when the commit misses and have room again when we read it. Then we try the commit again. */
 const MAX_ADMISSIONS = 3
 
 async function commitAdmission(deps: CodeSenderDeps, send: PlannedSend, code: NewCode): Promise<void> {
@@ -182,7 +181,7 @@ async function askProvider(
   if (timeLeft <= 0) return { kind: 'refused', reason: 'no time was left to ask the provider' }
   const abortController = new AbortController()
   const { signal } = abortController
-  // At most so long, even if the clock was set back.
+  // We wait at most this long, even if the clock was set back.
   const patience = Math.min(timeLeft, MAX_PROVIDER_TIME) + DEADLINE_TOLERANCE
   const lateness: SendOutcome = { kind: 'silent', reason: 'the provider has not kept its deadline' }
   const late = sleep(patience, lateness, { signal })

@@ -1,9 +1,11 @@
 /**
- * Limits of codes that are requested: of a phone, of a range of numbers, of all workspaces of an owner, and of a phone and a range in
- * all workspaces together, so that a second workspace gets around nothing. A code counts when it is admitted, also if
- * the provider refuses it later: it may have cost something. The commit that stores a code checks and counts, by
- * statements that concurrent requests cannot pass together. Windows slide in slices: a slice counts until its last
- * moment has left the window.
+ * Limits of codes that clients request: for a phone, for a range of numbers, and for all workspaces of an owner.
+ * Further limits count a phone and a range in all workspaces together, so a second workspace does not help to avoid
+ * them.
+ *
+ * A code counts when it is admitted, even if the provider refuses it later, because it may have cost something. The
+ * commit that stores a code checks and counts, with statements that concurrent requests cannot pass together.
+ * Windows slide in slices: a slice counts until its last moment has left the window.
  */
 
 import type { Config } from '../../base/config/complete.js'
@@ -40,13 +42,16 @@ export interface PlannedSend {
 }
 
 interface SendCharge {
-  /** Must come first in the commit of the record. If a limit is reached, they miss and nothing is written. */
+  /**
+   * The writes must come first in the commit of the record. If a limit is reached, they miss and the commit writes
+   * nothing.
+   */
   readonly writes: readonly Write[]
-  /** Why they missed; null: no limit is reached. */
+  /** Says why the writes missed. Null means that no limit is reached. */
   readonly findRefusal: () => Refusal | null
 }
 
-/** All workspaces together have so many times the limits of a phone and of a range. */
+/** All workspaces together have this many times the limits of a phone and of a range. */
 const SERVICE_SHARE = 3
 
 const phoneHour: WindowShape = { length: HOUR, slice: 1 }
@@ -56,20 +61,20 @@ const workspaceMinute: WindowShape = { length: MINUTE, slice: 1000 }
 const workspaceHour: WindowShape = { length: HOUR, slice: MINUTE }
 const workspaceDay = slidingDay
 
-/** `reason`: part of the interface, `details.reason`. */
+/** The interface shows `reason` as `details.reason`. */
 interface SendLimit {
   readonly reason: 'phone_limit' | 'range_limit' | 'workspace_limit' | 'service_limit'
-  /** `SERVICE_WORKSPACE` for the limits of all workspaces together. */
+  /** The id is `SERVICE_WORKSPACE` for the limits of all workspaces together. */
   readonly workspaceId: string
-  /** The kind of its rows in `usage`. */
+  /** The kind of the rows in `usage`. */
   readonly kind: string
   readonly window: WindowShape
   readonly max: number
-  /** Such as `an hour to one phone`. */
+  /** The limit in words, such as `an hour to one phone`. */
   readonly text: string
 }
 
-/** The workspaces of an owner count together: their rows of `usage` have the id of the owner. */
+/** Gives the send the id of the owner, under which `usage` counts the workspaces of an owner together. */
 function countByOwner(read: Read, send: PlannedSend): PlannedSend {
   return { ...send, workspaceId: findOwnerId(read, send.workspaceId) }
 }
@@ -107,9 +112,11 @@ function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits
 const sender = ({ reason }: SendLimit): string => (reason === 'service_limit' ? 'the service' : 'a workspace')
 
 /**
- * The writes of a charge come first in the commit of the code; all of them count, or one misses. The counts are buckets
- * of `usage`, not rows of codes. Measured among 1,000,000 codes of a day: 60 µs of the writer for an admission, against
- * 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
+ * Charges a code. The writes come first in the commit of the code: all of them count, or one misses.
+ *
+ * The counts are buckets of `usage`, not rows of codes. Measured among 1,000,000 codes of a day: 60 µs of the writer
+ * for an admission, against 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the
+ * workspace.
  */
 export class SendCharger {
   constructor(
@@ -148,7 +155,10 @@ export class SendCharger {
     }
   }
 
-  /** Of all limits that are reached, and of a hold, the one that ends last, so that a retry then succeeds; null: none. */
+  /**
+   * Finds the reached limit or the hold that ends last, so that a retry then succeeds. Null means that there is
+   * none.
+   */
   findRefusal(send: PlannedSend): Refusal | null {
     const { now } = send
     const { limits } = this.settings()
@@ -169,13 +179,13 @@ export class SendCharger {
 }
 
 interface Obstacle {
-  /** When it ends. */
+  /** The moment when the obstacle ends. */
   readonly free: number
   readonly message: string
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Null: there is room. */
+/** Null means that there is room. */
 function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null {
   const { workspaceId, kind, window, max, reason, text } = limit
   const buckets = bucketsSince(read, { workspaceId, kind, since: oldestSliceStart(window, now) })
@@ -185,7 +195,8 @@ function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null
     left -= count
     return left < max
   })
-  // The moment after the last one at which the slice counts; at most so long from now, even if the clock was set back.
+  // The moment after the last one at which the slice counts. It is at most this long from now, even if the clock was
+  // set back.
   const wait = window.length + window.slice - 1
   return {
     free: Math.min((leaving?.bucket ?? now) + wait, now + wait),

@@ -1,4 +1,4 @@
-/** Writes down what the provider answered: the code becomes valid, or void. */
+/** Writes down what the provider answered. The code becomes valid or void. */
 import { assertNever } from '../../base/mail/assert-never.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
@@ -15,7 +15,7 @@ interface SettleDeps extends Store {
   readonly countSent: (workspaceId: string, segments: number, now: number) => readonly Write[]
 }
 
-/** Resolves when the code is valid; else rejects with a Refusal: `unavailable`, `no-answer`. */
+/** Resolves when the code is valid. Otherwise it rejects with a Refusal: `unavailable`, `no-answer`. */
 export async function settleSend(deps: SettleDeps, code: NewCode, outcome: SendOutcome): Promise<void> {
   const now = deps.clock()
   const fields = toLogFields(code, now)
@@ -57,7 +57,7 @@ function buildAcceptance(
   ]
 }
 
-/** One commit: if another process ended the code, its event is the only one. */
+/** The code and its event are one commit. If another process ended the code, its event is the only one. */
 function buildFailure(code: NewCode, reason: 'refused' | 'silent', at: number): readonly Write[] {
   const { id, workspace_id: workspaceId } = code
   return [voidCode({ id, workspaceId, reason, at }), recordSmsFailed(code, reason, at)]

@@ -1,4 +1,4 @@
-/** The writes that record events of codes, for the commits of the changes. */
+/** Makes the writes that record events of codes, for the commits of the changes. */
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { type JsonObject, parseJson } from '../../base/storage/tables/columns.js'
@@ -35,7 +35,7 @@ function frameOf({ workspace_id: workspaceId }: CodeOfEvent, at: number) {
 
 type SmsData = Omit<AllPayloads['sms.verified'], 'verified_at'>
 
-/** The data of every event about a code: never the code or the text of the message. */
+/** The data of every event about a code. It never has the code or the text of the message. */
 function toSmsData(row: Pick<NewCode, 'id' | 'phone' | 'country' | 'encoding' | 'segments' | 'metadata'>): SmsData {
   const { id, phone, country, encoding, segments, metadata } = row
   const given: JsonObject = metadata === null ? {} : parseJson(metadata)

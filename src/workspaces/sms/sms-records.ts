@@ -1,5 +1,5 @@
 /**
- * The records of codes, from the admission of a request to the provider's answer. Checks: `check-records.ts`.
+ * The records of codes, from the admission of a request to the provider's answer. `check-records.ts` has the checks.
  *
  *   sending -> pending -> verified | expired | max_attempts | replaced
  *           -> void
@@ -53,7 +53,7 @@ export const insertCode = prepareWrite<NewCode>(({ db, slot }) => {
     .expression(row)
 }, 1)
 
-/** An older code of this phone is no longer valid. */
+/** Ends an older pending code of this phone. */
 export const replacePendingCode = prepareWrite<{ workspaceId: string; phone: string }>(({ db, slot }) =>
   db
     .updateTable('sms_codes')
@@ -64,8 +64,8 @@ export const replacePendingCode = prepareWrite<{ workspaceId: string; phone: str
 )
 
 /**
- * The code is valid from now on. Misses when it is no longer `sending`. Its `sent_at` is later than that of each other
- * code of the phone, whatever the clock says: the latest decides a check.
+ * Makes the code valid from now on. Misses when it is no longer `sending`. Its `sent_at` is later than that of each
+ * other code of the phone, whatever the clock says, because the latest code decides a check.
  */
 export const markCodeSent = prepareWrite<CodeRef & { at: number }>(
   ({ db, slot }) =>
@@ -84,7 +84,7 @@ export const markCodeSent = prepareWrite<CodeRef & { at: number }>(
   1,
 )
 
-/** The code never becomes valid. Misses when it is no longer `sending`. */
+/** Makes the code void, so that it never becomes valid. Misses when it is no longer `sending`. */
 export const voidCode = prepareWrite<CodeRef & { reason: SmsFault; at: number }>(
   ({ db, slot }) =>
     db
@@ -102,7 +102,7 @@ export const insertPart = prepareWrite<Omit<Selectable<SmsPartsTable>, 'state'>>
     .values({ ...slots(['sms_id', 'part', 'workspace_id', 'provider', 'message_id']), state: 'sent' }),
 )
 
-/** Covers all workspaces. A literal, so that SQLite uses the partial index. */
+/** Finds the codes of all workspaces. SQLite uses the partial index only for a literal. */
 export const listSendingCodes = prepareRead<{ after: string; before: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')

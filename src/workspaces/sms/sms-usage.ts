@@ -1,5 +1,6 @@
 /**
- * Counts how many codes a workspace has sent, by days (UTC): counted when the provider accepts one, shown for 30 days.
+ * Counts how many codes a workspace has sent, by days (UTC). A code counts when the provider accepts it. The answer
+ * shows 30 days.
  */
 
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -14,7 +15,7 @@ import {
   windowStart,
 } from '../accounts/limits/usage.js'
 
-/** For the commit of the provider's acceptance. */
+/** Counts a sent code, in the commit of the provider's acceptance. */
 export function countSent(workspaceId: string, segments: number, now: number): readonly Write[] {
   const row = { workspace_id: workspaceId, bucket: bucketOf(monthWindow, now) }
   return [addUsage({ ...row, kind: SMS_SENT, count: 1 }), addUsage({ ...row, kind: SMS_SEGMENTS, count: segments })]
@@ -28,11 +29,11 @@ interface DayOfSms {
 }
 
 interface SmsUsage {
-  /** Today. */
+  /** Codes of today. */
   readonly sms_sent: number
   readonly segments: number
   readonly limit_per_day: number
-  /** Oldest first; days without codes are omitted. */
+  /** The days, oldest first. Days without codes are omitted. */
   readonly days: readonly DayOfSms[]
 }
 

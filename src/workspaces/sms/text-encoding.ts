@@ -1,6 +1,6 @@
 /**
- * The encoding of a text for SMS and its segments (3GPP TS 23.038, TS 23.040): the GSM 7-bit default alphabet with
- * its extension table if it has all characters, else UCS-2. National language tables are not used.
+ * The encoding of a text for SMS and its segments (3GPP TS 23.038, TS 23.040). It is the GSM 7-bit default alphabet
+ * with its extension table if that has all characters, and otherwise UCS-2. We do not use national language tables.
  */
 import type { SmsEncoding } from '../../base/storage/tables/sms-tables.js'
 
@@ -11,7 +11,7 @@ export interface EncodedText {
   readonly segments: readonly string[]
 }
 
-/** The first row of each pair of lines: codes 0x00 to 0x0F, and so on. 0x1B, the escape, is no character. */
+/** Each pair of lines begins with the codes 0x00 to 0x0F, and so on. 0x1B is the escape, not a character. */
 const BASIC_CHARACTERS =
   '@£$¥èéùìòÇ\nØø\rÅå' +
   'Δ_ΦΓΛΩΠΨΣΘΞÆæßÉ' +
@@ -21,7 +21,7 @@ const BASIC_CHARACTERS =
   'PQRSTUVWXYZÄÖÑÜ§' +
   '¿abcdefghijklmno' +
   'pqrstuvwxyzäöñüà'
-/** Sent as an escape and a second septet. */
+/** Characters that take an escape and a second septet. */
 const EXTENSION_CHARACTERS = '\f^{}\\[~]|€'
 
 const septets: ReadonlyMap<string, number> = new Map([
@@ -29,7 +29,10 @@ const septets: ReadonlyMap<string, number> = new Map([
   ...[...EXTENSION_CHARACTERS].map((character) => [character, 2] as const),
 ])
 
-/** Septets or 16-bit units of a message, and of one segment of several: the rest is the header that joins them. */
+/**
+ * Septets or 16-bit units of a message, and of one segment of several. The header that joins the segments takes the
+ * rest.
+ */
 const capacities: Readonly<Record<SmsEncoding, { readonly single: number; readonly joined: number }>> = {
   gsm: { single: 160, joined: 153 },
   ucs2: { single: 70, joined: 67 },
@@ -48,7 +51,7 @@ function sizeOf(character: string, encoding: SmsEncoding): number {
   return encoding === 'gsm' ? (septets.get(character) ?? 0) : character.length
 }
 
-/** A character is never divided: neither an escape from its septet nor a surrogate pair. */
+/** Never divides a character: neither an escape from its septet nor a surrogate pair. */
 function splitCharacters(characters: readonly string[], sizes: readonly number[], capacity: number): readonly string[] {
   const segments: string[] = []
   let start = 0

@@ -1,8 +1,8 @@
 /**
- * Receipts for messages that are not known yet, in memory: each is tried again a few times, within a minute.
+ * Receipts for messages that we do not know yet, in memory. Each is tried again a few times within a minute.
  *
- * Limit: 10,000. Those that come while as many wait are dropped; the log has one line when that begins and one, with
- * their number, when half of them have gone, so that a flood does not fill it.
+ * Limit: 10,000. While that many wait, we drop those that come. The log has one line when that begins, and one with
+ * their number when half of the waiting ones are gone, so that a flood does not fill the log.
  */
 import type { Log } from '../../base/platform/log.js'
 import type { Receipt } from './provider.js'
@@ -14,12 +14,12 @@ const MAX_WAITING = 10_000
 export class WaitingReceipts {
   private readonly timers = new Set<NodeJS.Timeout>()
   private isStopped = false
-  /** Dropped since there was no more room. */
+  /** Receipts that we dropped because there was no room. */
   private surplus = 0
 
   constructor(
     private readonly log: Pick<Log, 'info' | 'warn'>,
-    /** Resolves to whether the receipt need not be tried again. May reject. */
+    /** Resolves to true if the receipt need not be tried again. May reject. */
     private readonly tryReceipt: (receipt: Receipt) => Promise<boolean>,
   ) {}
 

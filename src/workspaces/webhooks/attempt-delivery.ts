@@ -1,7 +1,8 @@
 /**
- * One attempt of a delivery: the addresses of the host are found and judged, and the request goes to those alone.
+ * Makes one attempt of a delivery. It finds and judges the addresses of the host, and sends the request to those
+ * alone.
  *
- * The time limit covers all of it.
+ * The time limit covers the whole attempt.
  */
 import type { Clock } from '../../base/platform/clock.js'
 import type { EndpointAddresses } from './endpoint-addresses.js'
@@ -9,7 +10,7 @@ import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './
 import type { Task } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
 
-/** Milliseconds: how exactly the time limit is kept. */
+/** Milliseconds. The time limit is kept to this precision. */
 const TIME_STEP = 100
 
 export interface AttemptDeps {
@@ -17,7 +18,7 @@ export interface AttemptDeps {
   readonly endpoints: EndpointAddresses
   /** Milliseconds. */
   readonly timeout: () => number
-  /** Null: the outcome is not known. */
+  /** Resolves to null if the outcome is not known. */
   readonly request: (content: RequestContent) => Promise<RequestOutcome | NotMade | null>
 }
 
@@ -28,7 +29,7 @@ interface PlannedAttempt {
   readonly task: Task
 }
 
-/** Resolves to null if the outcome is not known, so that the attempt has to be made again. */
+/** Resolves to null if the outcome is not known. Then the attempt has to be made again. */
 export async function attemptDelivery(
   deps: AttemptDeps,
   { webhook, limit, task }: PlannedAttempt,
@@ -58,7 +59,7 @@ export async function attemptDelivery(
   })
 }
 
-/** A retry whose event is gone is not attempted. */
+/** The event of the task. The caller does not attempt a retry whose event is gone. */
 function eventOf(task: Task): DeliveredEvent {
   if (task.kind === 'event') return task.event
   const { event_id: id, type, event_created_at: createdAt, data } = task.delivery

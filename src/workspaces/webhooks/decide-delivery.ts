@@ -19,7 +19,7 @@ export interface DeliveryResult {
 
 interface Attempt {
   readonly outcome: RequestOutcome
-  /** With this one. */
+  /** The number of attempts, including this one. */
   readonly attempts: number
   /** Milliseconds from each failure to the next attempt. */
   readonly schedule: readonly number[]
@@ -48,7 +48,10 @@ export function describeFailure(outcome: RequestOutcome): string {
   return status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`
 }
 
-/** Null: the webhook stays enabled. `failingSince`: since when every attempt failed, this one included. */
+/**
+ * Null means that the webhook stays enabled. `failingSince` is the time since which every attempt failed, including
+ * this one.
+ */
 export function decideDisabling(outcome: RequestOutcome, failingSince: number, now: number): DisabledReason | null {
   if (outcome.kind === 'answer' && outcome.status === GONE) return 'gone'
   return now - failingSince >= FAILING_LIMIT ? 'failing' : null

@@ -1,8 +1,8 @@
 /**
  * The deliveries of a webhook, newest first, in pages.
  *
- * They are ordered by id, which begins with the time of creation. The few that are pending or failed have indexes of
- * their own; those that were delivered are picked out of all, in steps.
+ * They are ordered by id, which begins with the time of creation. The few pending or failed deliveries have separate
+ * indexes. We pick those that were delivered out of all, in steps.
  */
 import { sql } from 'kysely'
 import { MAX_ID } from '../../base/storage/db/paging.js'
@@ -15,9 +15,9 @@ export type ListedDelivery = WebhookDeliveriesTable
 
 interface DeliveryPage {
   readonly webhook: WebhookRef
-  /** Undefined: any. */
+  /** Undefined means any status. */
   readonly status: DeliveryStatus | undefined
-  /** Deliveries after this id in the order; undefined: from the newest. */
+  /** The page has deliveries after this id in the order. Undefined begins with the newest. */
   readonly after: string | undefined
   readonly limit: number
 }
@@ -39,7 +39,7 @@ const selectPending = prepareRead<PageQuery>()(({ db, slot }) =>
     .selectFrom('webhook_deliveries')
     .selectAll()
     .where('webhook_id', '=', slot('id'))
-    // A literal, as in the partial index, so that SQLite uses it.
+    // SQLite uses the partial index only for a literal.
     .where(sql<boolean>`status = 'pending'`)
     .where('id', '<', slot('before'))
     .orderBy('id', 'desc')
@@ -57,7 +57,7 @@ const selectFailed = prepareRead<PageQuery>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-/** The webhook must be one of the workspace. */
+/** The caller checks that the webhook belongs to the workspace. */
 export function listDeliveries(
   read: Read,
   page: DeliveryPage,

@@ -1,9 +1,10 @@
 /**
- * The rows of deliveries, as the dispatcher writes and reads them. A *delivery* of a webhook is one event for it, with
- * its attempts.
+ * The rows of deliveries, as the dispatcher writes and reads them. A *delivery* of a webhook is one event for it,
+ * with its attempts.
  *
- * A delivery of the event log gets its row with the outcome of its first attempt; tests and replays of one delivery are
- * rows from the start. Rows are written only while their webhook exists, so none is left behind one that is deleted.
+ * A delivery from the event log gets its row with the outcome of its first attempt. A test and a replay of one
+ * delivery are rows from the start. We write rows only while their webhook exists, so a deleted webhook leaves none
+ * behind.
  */
 import { sql } from 'kysely'
 import { firstUuidv7 } from '../../base/platform/ids.js'
@@ -46,7 +47,7 @@ const insert = prepareWrite<NewDelivery>(({ db, slot }) =>
         .where('webhooks.id', '=', slot('webhook'))
         .where('webhooks.workspace_id', '=', slot('workspace_id')),
     )
-    // After a crash its first attempt may be settled twice.
+    // After a crash, the first attempt may be settled twice.
     .onConflict((conflict) => conflict.column('id').doNothing()),
 )
 
@@ -71,7 +72,7 @@ export function insertAttempted({ webhook, deliveryId, event, at }: FirstAttempt
   })
 }
 
-/** The outcome of a later attempt. */
+/** Stores the outcome of a later attempt. */
 export const settleDelivery = prepareWrite<DeliveryResult & { id: string; webhookId: string; workspaceId: string }>(
   ({ db, slot, slots }) =>
     db
@@ -97,7 +98,7 @@ export function isDeliveryStored(read: Read, id: string, webhookId: string): boo
   return findDelivery(read, { id, webhookId }).length > 0
 }
 
-/** Deliveries whose next attempt is due, with their events; without data where the log has removed the event. */
+/** Deliveries whose next attempt is due, with their events. The data is absent if the log has removed the event. */
 export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
@@ -110,7 +111,7 @@ export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit
     .select(['webhook_deliveries.type', 'webhook_deliveries.attempts', 'webhook_deliveries.next_attempt_at'])
     .select(['events.created_at as event_created_at', 'events.data'])
     .where('webhook_deliveries.webhook_id', '=', slot('webhookId'))
-    // A literal, so that SQLite uses the partial index.
+    // SQLite uses the partial index only for a literal.
     .where('webhook_deliveries.status', '=', sql.lit('pending' as const))
     .where('webhook_deliveries.next_attempt_at', '<=', slot('now'))
     .orderBy('webhook_deliveries.next_attempt_at')
@@ -130,12 +131,12 @@ const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot 
     .limit(1),
 )
 
-/** When the first attempt later than `after` is due; infinite: none waits. */
+/** When the first attempt later than `after` is due. It is infinite if none waits. */
 export function readNextDue(read: Read, webhookId: string, after = 0): number {
   return nextDue(read, { webhookId, after })[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
 }
 
-/** Deliveries that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
+/** Makes deliveries due that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
 export const makeFutureDeliveriesDue = prepareWrite<{ now: number; latest: number }>(({ db, slot }) =>
   db
     .updateTable('webhook_deliveries')
@@ -154,7 +155,7 @@ const removeDeliveriesUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('webhook_deliveries').where('id', '<=', slot('id')),
 )
 
-/** Removes some deliveries of events older than `before`; resolves to whether there may be more. */
+/** Removes some deliveries of events older than `before`. Resolves to whether there may be more. */
 export async function removeOldDeliveries({ read, commit }: Store, before: number): Promise<boolean> {
   const old = deliveriesBefore(read, { before: firstUuidv7(before) })
   const last = old.at(-1)

@@ -1,8 +1,8 @@
 /**
- * Switches a webhook off because its endpoint is gone or has failed for days.
+ * Disables a webhook because its endpoint is gone or has failed for days.
  *
- * The event `webhook.disabled`, from which the notice to the administrators of the workspace is written, is in the
- * same commit.
+ * The same commit has the event `webhook.disabled`. The notice to the administrators of the workspace is written
+ * from it.
  */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
@@ -20,7 +20,7 @@ export interface WebhookDisabledData {
   readonly webhook_id: string
   readonly url: string
   readonly reason: DisabledReason
-  /** ISO 8601; null: the endpoint had not failed before. */
+  /** ISO 8601. It is null if the endpoint had not failed before. */
   readonly failing_since: string | null
 }
 
@@ -35,7 +35,7 @@ const disable = prepareWrite<WebhookRef & { reason: DisabledReason; at: Timestam
   1,
 )
 
-/** Misses when the webhook is disabled already or gone: then nothing is recorded. */
+/** Misses when the webhook is disabled already or gone. Then nothing is recorded. */
 export function disableWebhook(webhook: Webhook, reason: DisabledReason, at: Timestamp): readonly Write[] {
   const { id, workspace_id: workspaceId, url, failing_since: since } = webhook
   const data = {

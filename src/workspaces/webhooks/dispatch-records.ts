@@ -10,7 +10,7 @@ import { type Webhook, type WebhookRef, webhookById } from './webhook-records.js
 
 const PAGE_SIZE = 100
 
-/** All that are enabled, of workspaces that exist, by id. */
+/** All enabled webhooks of workspaces that exist, by id. */
 const enabledAfter = prepareRead<{ id: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('webhooks')
@@ -22,7 +22,7 @@ const enabledAfter = prepareRead<{ id: string; limit: number }>()(({ db, slot })
     .limit(slot('limit')),
 )
 
-/** Pages of all enabled webhooks; each is read when it is requested. */
+/** Reads pages of all enabled webhooks. It reads a page when the caller asks for it. */
 export function* readEnabledWebhooks(read: Read): Generator<readonly Webhook[]> {
   for (let last = ''; ; ) {
     const page = enabledAfter(read, { id: last, limit: PAGE_SIZE })
@@ -32,7 +32,7 @@ export function* readEnabledWebhooks(read: Read): Generator<readonly Webhook[]> 
   }
 }
 
-/** Undefined: it is gone or disabled. */
+/** Undefined means that the webhook is gone or disabled. */
 export function findEnabledWebhook(read: Read, ref: WebhookRef): Webhook | undefined {
   const found = webhookById(read, ref)
   return found?.enabled === 1 ? found : undefined
@@ -40,7 +40,7 @@ export function findEnabledWebhook(read: Read, ref: WebhookRef): Webhook | undef
 
 type Progress = WebhookRef & { readonly cursor: number }
 
-/** Never back: a webhook that was enabled again meanwhile begins later. */
+/** The cursor never moves back, because a webhook that was enabled again begins later. */
 const setCursor = prepareWrite<Progress>(({ db, slot }) =>
   db
     .updateTable('webhooks')
@@ -75,7 +75,7 @@ const replaysOf = prepareRead<WebhookRef>()(({ db, slot }) =>
     .limit(1),
 )
 
-/** The oldest request that is not complete. */
+/** The oldest request for a replay that is not complete. */
 export function findReplay(read: Read, ref: WebhookRef): Replay | undefined {
   return replaysOf(read, ref)[0]
 }

@@ -1,10 +1,11 @@
 /**
- * Delivers events to webhooks, at least once: a cursor over the event log for each webhook, retries from the database.
+ * Delivers events to webhooks, at least once. Each webhook has a cursor over the event log. Retries come from the
+ * database.
  *
- * Nothing is stored for an event before its first attempt, so a backlog is a cursor that lags, whatever its length. The
- * outcome of an attempt and the cursor are one commit: a crash repeats the attempts that were under way, and no others.
- * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes first:
- * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
+ * We store nothing for an event before its first attempt, so a backlog is a cursor that lags, whatever its length.
+ * One commit has the outcome of an attempt and the cursor, so a crash repeats only the attempts that were under way.
+ * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes
+ * first: while this thread is busy, attempts begin at a limited rate, and the backlog leaves afterwards.
  */
 import type { Log } from '../../base/platform/log.js'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
@@ -25,19 +26,25 @@ interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'endpoin
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly retrySchedule: () => readonly number[]
-  /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
+  /**
+   * Returns the load of this thread since the last call. Without it, the dispatcher measures the load. A test can
+   * set it.
+   */
   readonly readLoad?: () => number
-  /** Who shares the requests under way: the owner of a workspace. Absent: each workspace has a share. */
+  /** Names who shares the requests under way: the owner of a workspace. Without it, each workspace has a share. */
   readonly ownerOf?: ((workspaceId: string) => string) | undefined
-  /** An attempt has ended with this status of its delivery. */
+  /** It is called when an attempt has ended with this status of its delivery. */
   readonly onAttempt?: ((status: SettledAttempt['result']['status']) => void) | undefined
 }
 
-/** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
+/**
+ * Milliseconds in which the dispatcher notices new events and due retries, and after which it sets the limit of
+ * attempts again.
+ */
 const POLL_INTERVAL = 100
 /** Milliseconds of one turn of the event loop. */
 const TURN_TIME = 2
-/** Milliseconds until an attempt without a known outcome is made again, and how often that is done in a row. */
+/** Milliseconds until an attempt without a known outcome is made again, and how often in a row that may happen. */
 const LOSS_PAUSE = 1_000
 const MAX_LOSSES = 3
 
@@ -83,23 +90,23 @@ export class Dispatcher {
     })
   }
 
-  /** Resumes where the last process stopped. */
+  /** Resumes at the place at which the last process stopped. */
   start(): void {
     this.reload()
   }
 
-  /** To be called when this process has changed the webhook, or has written a delivery or a replay of it. */
+  /** Call this when this process has changed the webhook, or has written a delivery or a replay of it. */
   refresh(webhook: WebhookRef): void {
     if (this.isStopping) return
     this.registry.refresh(webhook)
   }
 
-  /** To be called when another process has changed the database. */
+  /** Call this when another process has changed the database. */
   reload(): void {
     if (!this.isStopping) void this.registry.reload()
   }
 
-  /** Nothing more is delivered for the workspace. */
+  /** Delivers nothing more for the workspace. */
   closeWorkspace(workspaceId: string): void {
     this.registry.closeWorkspace(workspaceId)
   }
@@ -152,7 +159,7 @@ export class Dispatcher {
     this.pumpTimer = setImmediate(() => {
       this.pumpTimer = null
       this.guard(() => this.pump())
-      // After a fault of the database the next poll goes on.
+      // After a fault of the database, the next poll continues.
       if (!this.isFailing) this.schedulePump()
     })
   }
@@ -199,7 +206,10 @@ export class Dispatcher {
     })
   }
 
-  /** An attempt without an outcome is made again soon; one that ends the thread each time must not do so for ever. */
+  /**
+   * Makes an attempt without an outcome again soon. The number is limited, because an attempt that ends the thread
+   * each time must not repeat forever.
+   */
   private repeatLater(lane: WebhookLane, task: Task, attempt: Omit<SettledBy, 'outcome'>): void {
     const now = this.deps.clock()
     if (now >= lane.pausedUntil) lane.losses += 1
@@ -225,7 +235,7 @@ export class Dispatcher {
     this.writer.add(lane, settled, disabling)
   }
 
-  /** A fault of the database is logged once; the poll tries again. */
+  /** Logs a fault of the database once. The poll tries again. */
   private guard(work: () => void): void {
     try {
       work()

@@ -1,6 +1,6 @@
 /**
- * The addresses of endpoints that may be dialled. Attempts that begin in the same turn of the event loop share a look-up;
- * each later one looks up and judges anew.
+ * Finds the addresses of endpoints that we may dial. Attempts that begin in the same turn of the event loop share a
+ * look-up. Each later attempt looks up and judges again.
  */
 import type { AddressGuard } from '../../base/platform/address-guard.js'
 import type { Resolver } from '../../base/platform/dns/resolver.js'

@@ -1,12 +1,13 @@
 /**
  * Decides how many requests an endpoint gets at a time, and how long new events wait while it fails.
  *
- * A failure leaves one request at a time, each success adds one. From the third failure in a row on, new events wait for
- * up to a minute, so that an endpoint that is down is not called for each of them; retries keep their times.
+ * After a failure the endpoint gets one request at a time. Each success adds one. From the third failure in a row,
+ * new events wait for up to a minute, so that we do not call an endpoint that is down for each of them. Retries keep
+ * their times.
  */
 
 const MAX_CONCURRENCY = 8
-/** An endpoint that answers within so many milliseconds has jobs ready for its next free requests. */
+/** Milliseconds. An endpoint that answers within them has jobs ready for its next free requests. */
 const FAST_ANSWER = 100
 const READY_JOBS = 3
 const FREE_FAILURES = 2
@@ -16,12 +17,12 @@ const MAX_PAUSE = 60_000
 export interface EndpointPace {
   /** Requests at a time. */
   readonly limit: number
-  /** Jobs that are handed over at a time: those of the limit, and some that wait behind them. */
+  /** Jobs that the thread gets at a time: those of the limit, and some that wait behind them. */
   readonly jobs: number
-  /** In a row; requests that were under way at the same time count as one. */
+  /** Failures in a row. Requests that were under way at the same time count as one. */
   readonly failures: number
   readonly failedAt: number
-  /** New events are attempted from then on, epoch milliseconds. */
+  /** Epoch milliseconds from which new events are attempted. */
   readonly resumesAt: number
 }
 
@@ -30,18 +31,21 @@ export function startPace(isFailing: boolean): EndpointPace {
   return { limit, jobs: limit, failures: isFailing ? 1 : 0, failedAt: 0, resumesAt: 0 }
 }
 
-/** `took`: milliseconds until the answer. */
+/** `took` is the milliseconds until the answer. */
 export function paceAfterSuccess(pace: EndpointPace, took: number): EndpointPace {
   const limit = Math.min(MAX_CONCURRENCY, pace.limit + 1)
   return { limit, jobs: took < FAST_ANSWER ? limit * (1 + READY_JOBS) : limit, failures: 0, failedAt: 0, resumesAt: 0 }
 }
 
-/** Does a pause until then go on? One that is longer than any pause began before the clock was set back. */
+/**
+ * Tells whether a pause until `until` still lasts. A pause that is longer than any began before the clock was set
+ * back.
+ */
 export function isPaused(until: number, now: number): boolean {
   return now < until && until - now <= MAX_PAUSE
 }
 
-/** `startedAt`: when the failed attempt began. */
+/** `startedAt` is the moment when the failed attempt began. */
 export function paceAfterFailure(pace: EndpointPace, startedAt: number, now: number): EndpointPace {
   if (pace.failures > 0 && startedAt < pace.failedAt) return { ...pace, limit: 1, jobs: 1 }
   const failures = pace.failures + 1

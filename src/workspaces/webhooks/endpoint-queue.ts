@@ -1,8 +1,9 @@
 /**
- * The jobs of one thread, by webhook: so many at a time as each job allows, the others in order behind them.
+ * The jobs of one thread, by webhook. As many run at a time as each job allows, and the others wait behind them in
+ * order.
  *
- * More jobs are handed over than run, so that a fast endpoint does not wait for the main thread. If one fails, those that
- * wait behind it are given back: the main thread decides how to go on.
+ * The thread gets more jobs than it runs, so that a fast endpoint does not wait for the main thread. If one fails,
+ * the queue gives back those that wait behind it, and the main thread decides how to continue.
  */
 interface QueuedJob {
   readonly webhookId: string
@@ -11,7 +12,7 @@ interface QueuedJob {
 }
 
 interface QueueDeps<Job> {
-  /** Resolves to whether it succeeded; never rejects. */
+  /** Resolves to whether the job succeeded. Never rejects. */
   readonly run: (job: Job) => Promise<boolean>
   readonly giveBack: (job: Job) => void
 }

@@ -1,4 +1,4 @@
-/** Reads the event log for the dispatcher: pages of one workspace, and which workspaces have new events. */
+/** Reads the event log for the dispatcher: pages of one workspace, and the workspaces that have new events. */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 const PAGE_SIZE = 50
@@ -16,13 +16,13 @@ const eventsAfter = prepareRead<{ workspaceId: string; seq: number; limit: numbe
 
 export type LoggedEvent = ReturnType<typeof eventsAfter>[number]
 
-/** Several webhooks of a workspace that are at the same place share a page, until `forget`. */
+/** Webhooks of a workspace that are at the same place share a page, until `forget`. */
 export class EventPages {
   private readonly pages = new Map<string, readonly LoggedEvent[]>()
 
   constructor(private readonly read: Read) {}
 
-  /** The next events of a workspace, oldest first; empty: there are none. */
+  /** The next events of a workspace, oldest first. The list is empty if there are none. */
   after(workspaceId: string, seq: number): readonly LoggedEvent[] {
     const key = `${workspaceId} ${seq}`
     const known = this.pages.get(key)
@@ -37,7 +37,7 @@ export class EventPages {
   }
 }
 
-/** New events of all workspaces. */
+/** The new events of all workspaces. */
 export const newEvents = prepareRead<{ seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')

@@ -1,33 +1,34 @@
 /**
- * A walk over the events of a workspace in their order, with a cursor: all events up to it are settled or of no concern.
+ * A walk over the events of a workspace in their order, with a cursor. All events up to the cursor are settled, or
+ * the webhook does not want them.
  *
- * Events are taken in order and settled in any order. The cursor stays before the oldest that is not settled, and events
- * are taken only up to `MAX_AHEAD` beyond it. A walk that resumes after a crash therefore has to look up only so many of
- * its first events, to see which of them were settled before.
+ * The walk takes events in order and settles them in any order. The cursor stays before the oldest event that is not
+ * settled, and the walk takes events only up to `MAX_AHEAD` beyond it. So a walk that resumes after a crash has to
+ * look up at most that many of its first events, to see which of them were settled before.
  */
 import { namedUuidv7 } from '../../base/platform/ids.js'
 import type { EventPages, LoggedEvent } from './event-pages.js'
 
 const MAX_AHEAD = 1_000
-/** Events without a delivery after which the cursor is worth a commit of its own. */
+/** Events without a delivery after which a commit stores only the cursor. */
 const MAX_SKIPPED = 500
 
 interface WalkSettings {
-  /** The id of the webhook or of the replay; it names the deliveries of the walk. */
+  /** The id of the webhook or of the replay. It names the deliveries of the walk. */
   readonly id: string
   readonly workspaceId: string
   /** All events up to this `seq` are settled. */
   readonly cursor: number
-  /** The last `seq`; null: there is none. */
+  /** The last `seq`. It is null if there is none. */
   readonly end: number | null
-  /** The time in the ids of deliveries, epoch milliseconds; null: that of each event. */
+  /** The time in the ids of deliveries, in epoch milliseconds. Null means the time of each event. */
   readonly idTime: number | null
   readonly accepts: (event: LoggedEvent) => boolean
 }
 
 interface WalkReads {
   readonly events: Pick<EventPages, 'after'>
-  /** Is there a delivery with this id? */
+  /** Tells whether there is a delivery with this id. */
   readonly isStored: (deliveryId: string) => boolean
 }
 
@@ -37,17 +38,17 @@ export interface WalkEvent {
 }
 
 export class EventWalk {
-  /** False: there was no further event than those of the page. */
+  /** False means that the page had the last event. */
   hasMore = true
   private page: readonly LoggedEvent[] = []
   private pageIndex = 0
   private taken: number
   private committed: number
   private skipped = 0
-  /** Taken, and given back without an attempt. */
+  /** Events that were taken, and given back without an attempt. */
   private readonly returned: WalkEvent[] = []
   private takenCount = 0
-  /** Taken and not settled, in order, each with its number. */
+  /** Events that are taken and not settled, in order, with the number of each. */
   private readonly open = new Map<number, number>()
 
   constructor(readonly settings: WalkSettings) {
@@ -60,12 +61,12 @@ export class EventWalk {
     return this.taken
   }
 
-  /** All events of the walk are settled. */
+  /** True if all events of the walk are settled. */
   get isComplete(): boolean {
     return this.isCompleteAfter(new Set())
   }
 
-  /** The same, once `done` are settled too. */
+  /** True if all events are settled once `done` are settled too. */
   isCompleteAfter(done: ReadonlySet<number>): boolean {
     return !this.canRead && [...this.open.keys()].every((seq) => done.has(seq))
   }
@@ -79,7 +80,10 @@ export class EventWalk {
     return oldest !== undefined && this.takenCount - oldest >= MAX_AHEAD
   }
 
-  /** The next event to deliver. Reads one page at most: null means none yet while `mayTake`. */
+  /**
+   * Takes the next event to deliver. It reads one page at most, so null means that there is none yet while `mayTake`
+   * is true.
+   */
   take(reads: WalkReads): WalkEvent | null {
     const returned = this.returned.shift()
     if (returned !== undefined) return returned
@@ -88,7 +92,7 @@ export class EventWalk {
     while (this.pageIndex < this.page.length) {
       const event = this.page[this.pageIndex]
       if (event === undefined) break
-      // It may throw: then the event is not passed.
+      // The call may throw. Then the walk has not passed the event.
       const delivery = this.settings.accepts(event) ? this.nameDelivery(event, reads) : null
       this.pageIndex += 1
       this.taken = event.seq
@@ -98,31 +102,31 @@ export class EventWalk {
     return null
   }
 
-  /** No outcome of an attempt is known: the event is taken again, before newer ones. */
+  /** Returns an attempt without a known outcome. The walk takes its event again, before newer ones. */
   giveBack(delivery: WalkEvent): void {
     this.returned.push(delivery)
     this.returned.sort((a, b) => a.event.seq - b.event.seq)
   }
 
-  /** Has it an event to take, or may it find one? */
+  /** True if the walk has an event to take, or may find one. */
   get mayTake(): boolean {
     return this.returned.length > 0 || (this.canRead && !this.isBlocked)
   }
 
-  /** `done` are settled in the commit that this cursor is part of. */
+  /** The cursor after the commit that settles `done`. */
   cursorAfter(done: ReadonlySet<number>): number {
     for (const seq of this.open.keys()) if (!done.has(seq)) return Math.max(this.committed, seq - 1)
     return this.taken
   }
 
-  /** To be called when the commit is on disk. */
+  /** Call this when the commit is on disk. */
   settle(done: Iterable<number>, cursor: number): void {
     for (const seq of done) this.open.delete(seq)
     this.committed = Math.max(this.committed, cursor)
     this.skipped = 0
   }
 
-  /** The cursor has passed many events since its last commit. */
+  /** True if the cursor has passed many events since its last commit. */
   get needsCommit(): boolean {
     return this.skipped >= MAX_SKIPPED && this.open.size === 0
   }

@@ -1,9 +1,10 @@
 /**
- * Decides which webhook's turn it is: round the owners of workspaces, and within one round the webhooks of all of their
- * workspaces.
+ * Decides which webhook has its turn. Turns go round the owners of workspaces, and within an owner round the
+ * webhooks of all of their workspaces.
  *
- * An owner may hold three times as many slots as are free: one alone 192 of 256, two 109 each, ten 24 each. So slots
- * are left for the next owner, however many others have slow endpoints. Endpoints that fail have a limit of their own.
+ * An owner may hold three times as many slots as are free: a single owner 192 of 256, two owners 109 each, ten
+ * owners 24 each. So slots remain for the next owner, however many others have slow endpoints. Endpoints that fail
+ * have a separate limit.
  */
 import { MAX_REQUESTS } from './request-protocol.js'
 import type { WebhookLane } from './webhook-lane.js'
@@ -16,14 +17,14 @@ export class FairTurns {
   running = 0
   private failing = 0
   private readonly byOwner = new Map<string, number>()
-  /** Lanes that may have work, by owner; the first is next. */
+  /** Lanes that may have work, by owner. The first is next. */
   private readonly ready = new Map<string, Set<WebhookLane>>()
-  /** Under which owner a lane is in `ready`, which a transfer does not change. */
+  /** The owner under which a lane is in `ready`. A transfer does not change it. */
   private readonly placed = new Map<WebhookLane, string>()
   /** Lanes that wait until an attempt of their kind has ended. */
   private readonly held = new Set<WebhookLane>()
 
-  /** By default each workspace counts alone. */
+  /** By default, each workspace counts alone. */
   constructor(private readonly ownerOf: (workspaceId: string) => string = (workspaceId) => workspaceId) {}
 
   get hasTurn(): boolean {
@@ -38,7 +39,7 @@ export class FairTurns {
     this.placed.set(lane, owner)
   }
 
-  /** The lane whose turn it is; it goes to the end. Null: those at the front have to wait. */
+  /** Returns the lane that has its turn, and moves it to the end. Null means that those at the front have to wait. */
   next(): WebhookLane | null {
     const [first] = this.ready
     const lane = first?.[1].values().next().value
@@ -64,7 +65,7 @@ export class FairTurns {
     if (lanes?.size === 0) this.ready.delete(owner)
   }
 
-  /** Returns what is to be called when the attempt has ended. */
+  /** Begins an attempt. Call the function that it returns when the attempt has ended. */
   begin(lane: WebhookLane): () => void {
     const isFailing = lane.pace.failures > 0
     const owner = this.ownerOf(lane.ref.workspaceId)
@@ -89,7 +90,7 @@ export class FairTurns {
     if (isFailing) this.failing += change
   }
 
-  /** One attempt has ended, so one that waits may begin; which of them has a slot is seen at its turn. */
+  /** Lets a waiting lane begin after an attempt has ended. `next` finds out which of them has a slot. */
   private releaseHeld(): void {
     let tries = 0
     for (const lane of this.held) {

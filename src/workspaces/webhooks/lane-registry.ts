@@ -1,6 +1,6 @@
 /**
- * The lanes of all enabled webhooks, kept in step with the database, and which of them have new events. What a fault of
- * the database leaves unread is read again.
+ * The lanes of all enabled webhooks. The registry keeps them equal to the database, and finds which of them have new
+ * events. After a fault of the database, it reads again what it could not read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../base/platform/log.js'
@@ -12,7 +12,7 @@ import { WebhookLane } from './webhook-lane.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
 export interface LaneEvents {
-  /** The lane is new or has changed. */
+  /** It is called when a lane is new or has changed. */
   readonly onAdded: (lane: WebhookLane) => void
   readonly onRemoved: (lane: WebhookLane) => void
 }
@@ -22,7 +22,7 @@ interface RegistryDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-/** Pages of new events that one poll reads; the next poll reads on. */
+/** Pages of new events that one poll reads. The next poll reads further. */
 const MAX_SCANS = 4
 /** Milliseconds from a fault of the database to the next try. */
 const RETRY_DELAY = 1_000
@@ -30,7 +30,7 @@ const RETRY_DELAY = 1_000
 export class LaneRegistry {
   private readonly byId = new Map<string, WebhookLane>()
   private readonly byWorkspace = new Map<string, Set<WebhookLane>>()
-  /** The newest event that was looked at. */
+  /** The newest event that the registry has seen. */
   private seen = 0
   private reloading: Promise<void> | null = null
   private reloadNeeded = false
@@ -95,7 +95,10 @@ export class LaneRegistry {
     }
   }
 
-  /** A lane that was disabled stays until its attempts have ended, in case it is enabled again. */
+  /**
+   * Drops a lane without attempts. A disabled lane stays until its attempts have ended, in case the webhook is
+   * enabled again.
+   */
   dropIfIdle(lane: WebhookLane): void {
     if (lane.isEnabled || lane.running > 0 || this.byId.get(lane.ref.id) !== lane) return
     this.byId.delete(lane.ref.id)
@@ -139,7 +142,7 @@ export class LaneRegistry {
 
   private put(webhook: Webhook): void {
     const { read } = this.deps
-    // Lanes begin at their own cursors, so events from before are found without a scan.
+    // Lanes begin at their own cursors, so they find earlier events without a scan.
     if (this.byId.size === 0) this.seen = findLogRange(read).end - 1
     let lane = this.byId.get(webhook.id)
     if (lane === undefined) {

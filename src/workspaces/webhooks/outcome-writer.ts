@@ -1,9 +1,9 @@
 /**
- * Makes the outcomes of attempts durable: the rows of deliveries, the cursor and the state of their webhooks, in one
- * commit for all that have come since the last.
+ * Makes the outcomes of attempts durable. One commit has the rows of deliveries, the cursor and the state of their
+ * webhooks, for all outcomes that have come since the last commit.
  *
- * While the database takes no writes, outcomes stay in memory and are tried again; `isFull` says when no more of them
- * should come.
+ * While the database takes no writes, outcomes stay in memory and the writer tries again. `isFull` says when no more
+ * of them should come.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../base/platform/clock.js'
@@ -27,13 +27,13 @@ interface WriterDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
-  /** To be called after each commit. */
+  /** It is called after each commit. */
   readonly onCommit: (lanes: Iterable<WebhookLane>) => void
-  /** The webhook was disabled, or was so already, or is gone. */
+  /** It is called when the webhook was disabled, was disabled already, or is gone. */
   readonly onDisabled: (lane: WebhookLane) => void
 }
 
-/** Outcomes of one commit, and those in memory beyond which no attempt should begin. */
+/** Outcomes of one commit. While as many wait in memory, no attempt should begin. */
 const BATCH_SIZE = 200
 const MAX_WAITING = 2_000
 const RETRY_DELAY = 1_000
@@ -44,7 +44,7 @@ interface LaneOutcomes {
   disabling: DisabledReason | null
 }
 
-/** Where a walk will be after a commit. */
+/** The place of a walk after a commit. */
 interface Progress {
   readonly walk: EventWalk
   readonly done: ReadonlySet<number>
@@ -72,13 +72,13 @@ export class OutcomeWriter {
     this.schedule()
   }
 
-  /** Commits where the walks of the lane are, without an outcome. */
+  /** Commits the places of the lane's walks, without an outcome. */
   addProgress(lane: WebhookLane): void {
     this.outcomesOf(lane)
     this.schedule()
   }
 
-  /** Resolves when everything is on disk, or the database takes no writes. */
+  /** Resolves when everything is on disk, or when the database takes no writes. */
   async stop(): Promise<void> {
     this.isStopping = true
     await this.running
@@ -95,13 +95,13 @@ export class OutcomeWriter {
   private schedule(): void {
     this.running ??= this.commitAll().finally(() => {
       this.running = null
-      // What came between the last commit and here.
+      // Writes what came after the last commit.
       if (this.waiting.size > 0 && !this.isStopping) this.schedule()
     })
   }
 
   private async commitAll(): Promise<void> {
-    // Outcomes of this turn go together.
+    // All outcomes of this turn go into one commit.
     await Promise.resolve()
     while (this.waiting.size > 0) {
       const batch = this.takeBatch()
@@ -157,7 +157,7 @@ export class OutcomeWriter {
     try {
       await commit([...writes, ...disableWebhook(webhook, reason, clock())])
     } catch (error) {
-      // It is disabled already, or gone.
+      // The webhook is disabled already, or gone.
       if (!(error instanceof WriteConflict)) throw error
       await commit(writes)
     }

@@ -1,8 +1,8 @@
 /**
- * A *replay* delivers the events of a time range to a webhook again; the request for one is made here.
+ * A *replay* delivers the events of a time range to a webhook again. This file makes the request for one.
  *
- * The events are counted when it is made, in steps; it is stored with the range of `seq` that holds them, and the
- * dispatcher walks through that range. Events that the log does not hold any more are not part of it.
+ * It counts the events in steps and stores the replay with the range of `seq` that holds them. The dispatcher walks
+ * through that range. Events that the log no longer holds are not part of it.
  */
 import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -20,7 +20,10 @@ import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
 
 /** Replays of one webhook that are not finished. */
 const MAX_REPLAYS = 10
-/** Events that a workspace may replay on one day in UTC: each is a row of `webhook_deliveries`, which quotas do not count. */
+/**
+ * Events that a workspace may replay on one day in UTC. Each is a row of `webhook_deliveries`, which quotas do not
+ * count.
+ */
 const MAX_REPLAYED = 1_000_000
 
 interface ReplayRequest {
@@ -45,7 +48,7 @@ const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ d
 interface Spending {
   readonly id: string
   readonly workspaceId: string
-  /** Counted from 1970. */
+  /** The number of the day since 1970. */
   readonly day: number
   readonly count: number
   readonly max: number
@@ -77,13 +80,14 @@ const replayedOn = prepareRead<{ readonly workspaceId: string; readonly day: num
 )
 
 interface ReplayDeps extends Store {
-  /** For tests: instead of `MAX_REPLAYED`. */
+  /** Tests set it in place of `MAX_REPLAYED`. */
   readonly maxReplayed?: number
 }
 
 /**
- * Resolves to the number of events that will be delivered. Throws a Refusal: `webhook-not-found`, or `conflict` if the
- * webhook is disabled or has `MAX_REPLAYS` already, or if the workspace has replayed `MAX_REPLAYED` events today.
+ * Resolves to the number of events that will be delivered. Throws a Refusal: `webhook-not-found`, or `conflict` if
+ * the webhook is disabled, if it has `MAX_REPLAYS` already, or if the workspace has replayed `MAX_REPLAYED` events
+ * today.
  */
 export async function replayRange(
   { read, commit, maxReplayed: max = MAX_REPLAYED }: ReplayDeps,
@@ -122,7 +126,7 @@ function buildSpent(left: number, limit: number): Refusal {
 
 interface SeqRange {
   readonly workspaceId: string
-  /** The range from the first to the last event. */
+  /** The `seq` of the first event. The range goes from the first to the last event. */
   readonly first: number
   readonly last: number
 }

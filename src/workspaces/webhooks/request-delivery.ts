@@ -1,8 +1,8 @@
 /**
  * Deliveries that a user requests: a test event, and an event that is delivered once more.
  *
- * Each is a row that is due now; the dispatcher attempts it as it attempts a retry. The statement that inserts it
- * takes the event from the log and misses if the event is gone, or if the webhook is disabled or gone.
+ * Each is a row that is due now, and the dispatcher attempts it like a retry. The statement that inserts it takes
+ * the event from the log. It misses if the event is gone, or if the webhook is disabled or gone.
  */
 import { type Compilable, type RawBuilder, sql } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
@@ -24,7 +24,7 @@ const columns = [
   ...(['attempts', 'next_attempt_at', 'created_at'] as const),
 ] as const
 
-/** From the event with this `seq`, if the webhook is enabled. */
+/** Inserts a delivery of the event with this `seq`, if the webhook is enabled. */
 function insertDue<Values extends Requested>(
   { db, slot }: StatementBuilder<Values>,
   seq: RawBuilder<number>,
@@ -51,15 +51,15 @@ function insertDue<Values extends Requested>(
   return db.insertInto('webhook_deliveries').columns(columns).expression(row)
 }
 
-/** After the write of the event, in the same commit. */
+/** This write comes after the write of the event, in the same commit. */
 const insertForNewest = prepareWrite<Requested>(
   (builder) => insertDue(builder, sql<number>`(select max(seq) from events)`),
   1,
 )
 
 /**
- * Delivers the event of the write before it, `email.received`, to a webhook that does not subscribe to the type anyway.
- * Does nothing if the webhook is disabled or gone.
+ * Delivers the event `email.received` of the previous write to a webhook, even if the webhook does not subscribe to
+ * the type. Does nothing if the webhook is disabled or gone.
  */
 export const deliverReceived = prepareWrite<Requested>((builder) => {
   const { slot } = builder
@@ -73,7 +73,10 @@ const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(
   1,
 )
 
-/** Resolves to the id of the delivery. Throws a Refusal: `webhook-not-found`, or `conflict` if it is disabled. */
+/**
+ * Resolves to the id of the delivery. Throws a Refusal: `webhook-not-found`, or `conflict` if the webhook is
+ * disabled.
+ */
 export async function requestTest({ read, commit }: Store, webhook: WebhookRef, at: Timestamp): Promise<string> {
   requireEnabledWebhook(read, webhook)
   const { workspaceId, id } = webhook
@@ -96,8 +99,9 @@ const eventOfDelivery = prepareRead<WebhookRef & { readonly deliveryId: string }
 )
 
 /**
- * Delivers the event of a delivery once more, as a delivery of its own; resolves to its id. Throws a Refusal:
- * `webhook-not-found`, `not-found` for the delivery, or `conflict` if the webhook is disabled or the event is gone.
+ * Delivers the event of a delivery once more, as a new delivery, and resolves to the id of the new one. Throws a
+ * Refusal: `webhook-not-found`, `not-found` for the delivery, or `conflict` if the webhook is disabled or the event
+ * is gone.
  */
 export async function replayDelivery(
   { read, commit }: Store,

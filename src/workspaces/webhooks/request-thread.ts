@@ -1,6 +1,6 @@
 /**
- * Makes the requests of webhooks on a thread, which starts with the first of them. Jobs of one turn of the event loop are
- * sent together.
+ * Makes the requests of webhooks on a thread, which starts with the first of them. It sends the jobs of one turn of
+ * the event loop together.
  *
  * If the thread exits, its jobs are lost and the next job starts another one.
  */
@@ -16,7 +16,7 @@ import type {
   RequestThreadData,
 } from './request-protocol.js'
 
-/** The jobs under way are few; the default would delay garbage collection. */
+/** Few jobs are under way. The default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 
 /** Resolves to null if the outcome is not known, because the thread has ended. */
@@ -29,7 +29,7 @@ export class RequestThread {
   private lastNumber = 0
   private isStopped = false
 
-  /** `onFault`: an error has ended the thread, or it cannot be started. */
+  /** `onFault` is called when an error has ended the thread, or when the thread cannot start. */
   constructor(
     private readonly data: RequestThreadData,
     private readonly onFault: (err: unknown) => void,
@@ -49,7 +49,7 @@ export class RequestThread {
     return busyTimeOf(this.worker)
   }
 
-  /** Requests under way are cut off. */
+  /** Cuts off requests under way. */
   async stop(): Promise<void> {
     this.isStopped = true
     await this.worker?.terminate()

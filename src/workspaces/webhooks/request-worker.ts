@@ -1,7 +1,8 @@
 /**
- * The thread that makes the requests of webhooks. undici, TLS and signatures load it instead of the main thread.
+ * The thread that makes the requests of webhooks. It carries the load of undici, TLS and signatures for the main
+ * thread.
  *
- * Outcomes of a few milliseconds are sent together, which saves the main thread and the writer most of the work.
+ * It sends the outcomes of a few milliseconds together, which saves the main thread and the writer most of the work.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { formatTimestamp } from '../../base/platform/clock.js'
@@ -20,15 +21,15 @@ import {
 } from './request-protocol.js'
 import { signRequest } from './signing.js'
 
-/** Bytes of an answer that are kept with the delivery, and that are read beyond them. */
+/** Bytes of an answer that we keep with the delivery, and how many more we read. */
 const MAX_ANSWER_BYTES = 4_096
 const MAX_DROPPED_BYTES = 65_536
-/** Milliseconds. */
+/** Milliseconds between two reports of outcomes. */
 const REPORT_INTERVAL = 5
 
 function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData): void {
   const client = createHttpClient({
-    // Webhooks of any workspace share the connections to a host: none waits for those of another.
+    // Webhooks of all workspaces share the connections to a host, so none waits for those of another.
     maxConnections: MAX_REQUESTS,
     maxBodyBytes: MAX_ANSWER_BYTES,
     maxDroppedBytes: MAX_DROPPED_BYTES,

@@ -1,4 +1,4 @@
-/** Applies an outcome to the lane of its webhook: its pace, since when it fails, and the lines in the log. */
+/** Applies an outcome to the lane of its webhook: its pace, the time since which it fails, and the lines in the log. */
 import type { Log } from '../../base/platform/log.js'
 import { decideDelivery, decideDisabling, describeFailure } from './decide-delivery.js'
 import type { DisabledReason } from './disable-webhook.js'
@@ -27,7 +27,7 @@ export function settleOutcome(lane: WebhookLane, task: Task, attempt: Attempt): 
   const { outcome, now, schedule } = attempt
   const attempts = task.kind === 'event' ? 1 : task.delivery.attempts + 1
   const settled = { task, result: decideDelivery({ outcome, attempts, schedule, now }), at: now }
-  // What an earlier URL answered says nothing about the present one.
+  // The answer of an earlier URL says nothing about the present one.
   if (lane.webhook.url !== attempt.webhook.url) return { settled, disabling: null }
   return { settled, disabling: isDelivered(outcome) ? noteSuccess(lane, attempt) : noteFailure(lane, attempt) }
 }
@@ -51,12 +51,12 @@ function noteFailure(lane: WebhookLane, { outcome, startedAt, now, log }: Attemp
   return disabling
 }
 
-/** The host alone: a path or a query may hold a secret. */
+/** Names only the host, because a path or a query may hold a secret. */
 function describeLane({ ref, webhook }: WebhookLane): Readonly<Record<string, string>> {
   return { webhook: ref.id, workspace: ref.workspaceId, host: new URL(webhook.url).host }
 }
 
-/** A retry of an event that the log has removed is not attempted. */
+/** Settles a retry of an event that the log has removed, without an attempt. */
 export function settleGone(task: Task & { readonly kind: 'retry' }, now: number): SettledAttempt {
   const result = {
     status: 'failed',

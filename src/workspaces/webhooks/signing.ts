@@ -1,22 +1,22 @@
 /**
  * The header fields by which a receiver verifies a request.
  *
- * `X-Service-Signature` is HMAC-SHA256 of the bytes of the body, in hex, keyed with the whole secret as text.
+ * `X-Service-Signature` is the HMAC-SHA256 of the bytes of the body, in hex, keyed with the whole secret as text.
  * `webhook-id`, `webhook-timestamp` and `webhook-signature` are those of Standard Webhooks
- * (https://www.standardwebhooks.com): HMAC-SHA256 of `id.timestamp.body` in base64, keyed with the bytes that the
- * secret encodes behind `whsec_`.
+ * (https://www.standardwebhooks.com): the HMAC-SHA256 of `id.timestamp.body` in base64, keyed with the bytes that
+ * the secret encodes after `whsec_`.
  */
 import { createHmac } from 'node:crypto'
 
 interface SignedRequest {
-  /** Id of the event, by which receivers recognise a repeated one. */
+  /** The id of the event. Receivers recognise a repeated event by it. */
   readonly id: string
   /** Epoch milliseconds of this attempt. */
   readonly at: number
   readonly body: string
   /** `whsec_` and base64. */
   readonly secret: string
-  /** Signs `webhook-signature` too, after a rotation; null: there is none. */
+  /** Signs `webhook-signature` too, after a rotation. It is null if there is none. */
   readonly previousSecret: string | null
 }
 

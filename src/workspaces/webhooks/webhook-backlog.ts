@@ -3,7 +3,7 @@ import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { readEnabledWebhooks } from './dispatch-records.js'
 
-/** Pages of 100 webhooks that are looked at. */
+/** Pages of 100 webhooks that one count reads. */
 const MAX_PAGES = 50
 
 const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
@@ -11,11 +11,11 @@ const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
 )
 
 interface WebhookBacklog {
-  /** Enabled webhooks that were looked at: at most 5,000. */
+  /** Enabled webhooks that were counted, at most 5,000. */
   readonly webhooks: number
-  /** Those whose last attempts failed. */
+  /** Webhooks whose last attempts failed. */
   readonly failing: number
-  /** Events of the service that the slowest webhook has not looked at yet. */
+  /** Events of the service that the slowest webhook has not reached yet. */
   readonly behind: number
 }
 

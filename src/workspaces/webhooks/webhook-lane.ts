@@ -1,7 +1,7 @@
 /**
- * The work of one webhook, oldest first: due retries, new events, and the events of a replay after those.
+ * The work of one webhook, oldest first: due retries, then new events, then the events of a replay.
  *
- * Known limit: the lane of each enabled webhook is in memory, a kilobyte for one that has nothing to do.
+ * Known limit: memory holds the lane of each enabled webhook. A lane with nothing to do takes a kilobyte.
  */
 import type { Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
@@ -27,13 +27,13 @@ const DUE_PAGE = 50
 export class WebhookLane {
   readonly ref: WebhookRef
   pace: EndpointPace
-  /** Attempts under way or handed over. */
+  /** Attempts that are under way or handed over. */
   running = 0
   failingSince: number | null
   isEnabled = true
-  /** Nothing is taken before that time. */
+  /** The lane takes nothing before that time. */
   pausedUntil = 0
-  /** How often in a row attempts ended without a known outcome; those that ended together count once. */
+  /** How often in a row attempts ended without a known outcome. Those that ended together count once. */
   losses = 0
   webhook: Webhook
   walk: EventWalk
@@ -55,7 +55,7 @@ export class WebhookLane {
     this.nextDue = readNextDue(read, webhook.id)
   }
 
-  /** Takes over a change of the webhook. Attempts under way are completed as they began. */
+  /** Takes over a change of the webhook. Attempts under way end as they began. */
   update(webhook: Webhook, read: Read): void {
     if (webhook.event_cursor > this.walk.position) this.walk = this.createWalk(webhook.event_cursor)
     if (webhook.url !== this.webhook.url || !this.isEnabled) this.pace = startPace(webhook.failing_since !== null)
@@ -67,12 +67,12 @@ export class WebhookLane {
     this.nextDue = Math.min(this.nextDue, readNextDue(read, webhook.id))
   }
 
-  /** There may be new events. */
+  /** Says that there may be new events. */
   wake(): void {
     this.walk.hasMore = true
   }
 
-  /** May `take` find something at this time? */
+  /** Tells whether `take` may find something at this time. */
   hasWork(now: number): boolean {
     if (!this.isEnabled || this.running >= this.pace.jobs || isPaused(this.pausedUntil, now)) return false
     if (this.hasDueRetries(now)) return true
@@ -82,12 +82,12 @@ export class WebhookLane {
     )
   }
 
-  /** A walk has come so far that its place is worth a commit of its own. */
+  /** True if a walk has come so far that a commit should store only its place. */
   get needsCommit(): boolean {
     return this.walk.needsCommit || this.replay?.walk.isComplete === true || this.replay?.walk.needsCommit === true
   }
 
-  /** The next delivery. Null: none was found by this step, which reads two pages at most. */
+  /** Returns the next delivery. Null means that this step, which reads two pages at most, found none. */
   take(reads: LaneReads, now: number): Task | null {
     if (isPaused(this.pausedUntil, now)) return null
     const delivery = this.takeRetry(reads.read, now)
@@ -99,13 +99,13 @@ export class WebhookLane {
     return this.replay === null ? null : this.takeFrom(this.replay.walk, this.replay.row, reads)
   }
 
-  /** The attempt has no known outcome: it is made again. */
+  /** Takes back an attempt without a known outcome, so that it is made again. */
   giveBack(task: Task): void {
     if (task.kind === 'event') task.walk.giveBack(task)
     else this.closeRetry(task.delivery.id, task.delivery.next_attempt_at)
   }
 
-  /** The outcome of a retry is on disk. `nextAttemptAt` null: there is no further one. */
+  /** Closes a retry whose outcome is on disk. A null `nextAttemptAt` means that there is no further attempt. */
   closeRetry(id: string, nextAttemptAt: number | null): void {
     this.openRetries.delete(id)
     this.expectRetry(nextAttemptAt)
@@ -115,7 +115,7 @@ export class WebhookLane {
     if (nextAttemptAt !== null) this.nextDue = Math.min(this.nextDue, nextAttemptAt)
   }
 
-  /** The replay is complete and removed. */
+  /** Ends the replay, which is complete and removed. */
   endReplay(): void {
     this.replay = null
     this.mayHaveReplay = true
@@ -129,7 +129,7 @@ export class WebhookLane {
     return this.due.length > 0 || (this.nextDue <= now && this.openRetries.size === 0)
   }
 
-  /** A page is read when all retries of the one before are settled, so that none is taken twice. */
+  /** Reads a page when all retries of the one before are settled, so that none is taken twice. */
   private takeRetry(read: Read, now: number): DueDelivery | null {
     if (this.due.length === 0 && this.nextDue <= now && this.openRetries.size === 0) {
       this.due = dueDeliveries(read, { webhookId: this.ref.id, now, limit: DUE_PAGE })

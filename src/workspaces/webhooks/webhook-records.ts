@@ -1,8 +1,8 @@
 /**
- * The record of a webhook: where events of a workspace are delivered, which of them, and with which secrets.
+ * The record of a webhook. It says where events of a workspace are delivered, which of them, and with which secrets.
  *
- * A new webhook, and one that is enabled again, begins with the next event: its cursor is set to the newest `seq` by
- * the statement that writes it, so no event is delivered by chance and none after it is left out.
+ * A new webhook, and one that is enabled again, begins with the next event: the statement that writes it sets its
+ * cursor to the newest `seq`. So it delivers no earlier event and misses no later one.
  */
 import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
@@ -16,10 +16,10 @@ import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type Webhook = Tables['webhooks']
 
-/** Counts all workspaces of an owner. */
+/** Webhooks of all workspaces of an owner. */
 export const MAX_WEBHOOKS = 50
 
-/** How long a replaced secret still signs `webhook-signature`. */
+/** Milliseconds for which a replaced secret still signs `webhook-signature`. */
 const SECRET_OVERLAP = 24 * 3_600_000
 
 interface NewWebhook {
@@ -31,7 +31,7 @@ interface NewWebhook {
   readonly now: number
 }
 
-/** Constant time: it is the end of the primary key. */
+/** This takes constant time, because it reads the end of the primary key. */
 const newestSeq = sql<number>`(select coalesce(max(seq), 0) from events)`
 
 const columns = [
@@ -116,7 +116,7 @@ export function changeWebhook({ workspaceId, id }: WebhookRef, change: WebhookCh
   )
 }
 
-/** Enabling a webhook that is enabled changes nothing. SQLite reads the row as it was before. */
+/** Changes nothing if the webhook is enabled already. SQLite reads the row as it was before. */
 function toEnabled(enabled: boolean): UpdateObject<Tables, 'webhooks'> {
   if (!enabled) return { enabled: 0 }
   return {
@@ -147,7 +147,7 @@ export function rotateSecret(ref: WebhookRef, secret: string, now: Timestamp): W
   return replaceSecret({ ...ref, secret, overlap: now + SECRET_OVERLAP, now })
 }
 
-/** Throws a Refusal: `webhook-not-found`, or `conflict` if it is disabled. */
+/** Throws a Refusal: `webhook-not-found`, or `conflict` if the webhook is disabled. */
 export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
   const webhook = requireWebhook(read, ref)
   if (webhook.enabled === 1) return webhook

@@ -1,8 +1,8 @@
 /**
- * The removal of a webhook: the webhook is deleted at once, its deliveries afterwards.
+ * The removal of a webhook. The webhook is deleted at once, its deliveries afterwards.
  *
- * One commit deletes the webhook with its replays and records the removal; from then on nothing is delivered to it.
- * Its deliveries are removed in small commits, so that other commits go on meanwhile. A removal that is cut off
+ * One commit deletes the webhook with its replays and records the removal. From then on nothing is delivered to it.
+ * Small commits remove its deliveries, so that other commits go on at the same time. A removal that is cut off
  * resumes when the daemon starts.
  */
 import type { Log } from '../../base/platform/log.js'
@@ -40,7 +40,7 @@ export function deleteWebhook(webhook: WebhookRef, at: number): readonly Write[]
   ]
 }
 
-/** Removals of all workspaces that have not finished: at a start, those that were cut off. */
+/** The removals of all workspaces that have not finished. At a start, these are the removals that were cut off. */
 const pendingRemovals = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('webhook_removals').select(['workspace_id as workspaceId', 'webhook_id as id']),
 )
@@ -75,7 +75,7 @@ const finishRemoval = prepareWrite<WebhookRef>(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Rejects with the signal's reason when it is aborted between two commits. */
+/** Rejects with the signal's reason when the signal aborts between two commits. */
 async function removeDeliveries({ read, commit }: Store, webhook: WebhookRef, signal: AbortSignal): Promise<void> {
   while (findAnyDelivery(read, webhook).length > 0) {
     signal.throwIfAborted()
@@ -88,8 +88,9 @@ export type WebhookRemovalRunner = RemovalRunner<WebhookRef>
 
 interface WebhookRemovalDeps extends Store {
   readonly log: Pick<Log, 'error'>
-  /** Milliseconds that a deletion waits at most, and from a fault to the next try. */
+  /** Milliseconds that a deletion waits at most. */
   readonly maxWait?: number
+  /** Milliseconds from a fault to the next try. */
   readonly retryDelay?: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * Secrets of webhooks: `whsec_` and base64 of 32 random bytes, the form of Standard Webhooks.
+ * Makes secrets of webhooks: `whsec_` and the base64 of 32 random bytes, the form of Standard Webhooks.
  *
- * They are stored in clear, because each request is signed with them, and are shown only by the answer that makes them.
+ * We store them in clear, because we sign each request with them. Only the answer that makes a secret shows it.
  */
 import { randomSecret } from '../../base/platform/ids.js'
 

@@ -1,9 +1,10 @@
 /**
- * Decides which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, no credentials.
+ * Decides which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, and no
+ * credentials.
  *
- * A host that is an address is judged here in whatever spelling it is written, because `URL` turns `0x7f.1` and
- * `2130706433` into `127.0.0.1`. A name is judged when the webhook is made, and again at each attempt by the addresses
- * that are dialled then.
+ * We judge a host that is an address here, in whatever spelling, because `URL` turns `0x7f.1` and `2130706433` into
+ * `127.0.0.1`. We judge a name when the webhook is made, and again at each attempt by the addresses that we dial
+ * then.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { AddressGuard } from '../../base/platform/address-guard.js'
@@ -17,7 +18,7 @@ interface UrlRules {
   readonly resolveAddresses: Resolver['resolveAddresses']
 }
 
-/** The rule that the text breaks, whatever its host leads to; null: none. */
+/** Names the rule that the text breaks, whatever its host leads to. Null means none. */
 export function findUrlFault(text: string): string | null {
   if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters`
   if (!/^https?:\/\/[^/\\?#]/i.test(text)) return 'must begin with https:// or http:// and a host'

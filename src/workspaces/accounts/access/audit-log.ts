@@ -1,9 +1,8 @@
 /**
- * The log of administrative acts. An entry is written in the commit of its act, so neither exists
- * without the other.
+ * The log of administrative acts. The commit of an act also writes its entry, so neither exists without the other.
  *
- * It has no secrets and no content of mail. `seq` grows with every act and is never reused, so it
- * serves as a cursor. Entries are kept for `retention.audit`.
+ * An entry has no secrets and no content of mail. `seq` grows with every act and is never reused, so it serves as a
+ * cursor. The log keeps entries for `retention.audit`.
  */
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
@@ -65,14 +64,14 @@ export type AuditAction =
 export interface Actor {
   /** Id of the user, or `operator`, or `service`. */
   readonly id: string
-  /** The key by which the user acted; null on the command line. */
+  /** The key by which the user acted. It is null on the command line. */
   readonly keyId: string | null
 }
 
-/** The command line, which only the operator of the machine can run. */
+/** The actor of the command line, which only the operator of the machine can run. */
 export const operatorActor: Actor = { id: 'operator', keyId: null }
 
-/** The daemon itself. */
+/** The actor of what the daemon does without a request. */
 export const daemonActor: Actor = { id: 'service', keyId: null }
 
 export function actorOf({ userId, keyId }: Principal): Actor {
@@ -114,7 +113,7 @@ export function recordAuditEntry({ workspaceId, actor, action, target, at, detai
   })
 }
 
-/** Greater than every `seq`: the cursor before the newest act. */
+/** The cursor before the newest act: it is greater than every `seq`. */
 export const BEFORE_NEWEST = Number.MAX_SAFE_INTEGER
 
 /** The acts with a smaller `seq` than `before`, newest first. */
@@ -139,7 +138,7 @@ const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot 
   db.deleteFrom('audit_log').where('seq', '<=', slot('seq')).where('at', '<', slot('before')),
 )
 
-/** Removes some of the acts older than `before`; resolves to whether there may be more. */
+/** Removes some of the acts older than `before`. Resolves to whether there may be more. */
 export async function removeOldAuditEntries({ read, commit }: Store, before: number): Promise<boolean> {
   const [oldest] = oldestEntry(read, {})
   if (oldest === undefined || oldest.at >= before) return false

@@ -1,8 +1,8 @@
 /**
  * The permissions of roles and scopes, as tables.
  *
- * A key may do what the role of its member allows and at least one of its scopes allows. `own`: only
- * emails that this key has sent, by id.
+ * A key may do what the role of its member allows and at least one of its scopes allows. The permission `own` covers
+ * only the emails that this key has sent, by id.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Role, Scope } from '../../../base/storage/tables/account-tables.js'
@@ -52,7 +52,7 @@ export function permissionFor({ role, scopes }: Pick<Principal, 'role' | 'scopes
   return given.includes('own') ? 'own' : 'no'
 }
 
-/** Throws a Refusal `forbidden` that says why. `own`: permission for the key's own sends is enough. */
+/** Throws a Refusal `forbidden` that says why. With `own`, a permission for the key's own sends is enough. */
 export function requirePermission(principal: Principal, area: Area, own = false): 'yes' | 'own' {
   const permission = permissionFor(principal, area)
   if (permission === 'yes' || (permission === 'own' && own)) return permission

@@ -1,12 +1,11 @@
 /**
- * Finds API keys for the listeners: looked up once, cached in memory, checked on every use.
+ * Finds API keys for the listeners. It looks up a key once, caches it in memory and checks it on every use.
  *
- * The cache has rows, not results: expiry and networks are checked each time. It is dropped when
- * another process may have changed keys or members; a key that we revoke is dropped alone. So a
- * revocation takes effect at once. `last_used_at` is written at most once a minute for each key.
+ * The cache has rows, not results: it checks expiry and networks each time. We drop the whole cache when another
+ * process may have changed keys or members, and drop a key that we revoke alone. So a revocation takes effect at
+ * once. The cache writes `last_used_at` at most once a minute for each key.
  *
- * Limit: 10,000 keys, and their times of last use. Unknown keys are not cached, so guesses do not
- * fill it.
+ * Limit: 10,000 keys, and their times of last use. Unknown keys are not cached, so guesses do not fill it.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -28,7 +27,10 @@ export class ApiKeyCache {
     private readonly clock: Clock,
   ) {}
 
-  /** The principal of this key. Throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (for the address). */
+  /**
+   * Returns the principal of this key. Throws a Refusal `bad-credentials` or `key-expired`, or `forbidden` for the
+   * address.
+   */
   authenticate(secret: string, remoteAddress: string): Principal {
     const now = this.clock()
     const principal = authenticateKey(this.find(hashKey(secret)), remoteAddress, now)
@@ -52,7 +54,7 @@ export class ApiKeyCache {
     if (row !== undefined) this.rows.delete(row.key_hash)
   }
 
-  /** Drops all keys: another process has changed the database. */
+  /** Drops all keys, because another process has changed the database. */
   drop(): void {
     this.rows.clear()
   }

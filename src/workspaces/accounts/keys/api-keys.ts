@@ -1,8 +1,8 @@
 /**
- * The records of API keys: 256 random bits after the prefix `ph_`, stored only as their SHA-256.
+ * The records of API keys. A key has 256 random bits after the prefix `ph_`, and we store only its SHA-256.
  *
- * A key is looked up by its hash, so no secrets are compared and timing reveals nothing. A slow hash
- * is not needed, since 256 bits cannot be guessed.
+ * We look up a key by its hash, so we compare no secrets and timing reveals nothing. A slow hash is not needed,
+ * because 256 bits cannot be guessed.
  */
 import { hash } from 'node:crypto'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -16,7 +16,7 @@ import type { Tables } from '../../../base/storage/tables/tables.js'
 export type ApiKeyRow = Tables['api_keys']
 
 export interface NewKey {
-  /** The complete key: shown once, stored nowhere. */
+  /** The complete key. The answer shows it once, and we store it nowhere. */
   readonly secret: string
   readonly row: ApiKeyRow
 }
@@ -57,10 +57,10 @@ export function generateKey(request: KeyRequest): NewKey {
   }
 }
 
-/** Characters of a key that are not secret: lists and logs show them. */
+/** Characters of a key that are not secret. Lists and logs show them. */
 const PREFIX_LENGTH = 11
 
-/** The part of a client's key that may be shown; null: the text does not have the form of a key. */
+/** The part of a client's key that may be shown. It is null if the text does not have the form of a key. */
 export function keyPrefixOf(given: string): string | null {
   return given.length > 2 * PREFIX_LENGTH && /^ph_[\w-]+$/.test(given) ? given.slice(0, PREFIX_LENGTH) : null
 }
@@ -106,13 +106,13 @@ export const touchKey = prepareWrite<{ id: string; at: number }>(({ db, slot }) 
     .where('id', '=', slot('id')),
 )
 
-/** Keys of a workspace that are not revoked. The command line is not limited. */
+/** Keys of a workspace that are not revoked. The command line has no such limit. */
 export const MAX_LIVE_KEYS = 1_000
 
 /**
- * Records the use of a key that creates another key, first in the commit. Misses when it is revoked
- * or expired, when its user may no longer make keys for that workspace, or when the workspace has
- * `MAX_LIVE_KEYS`. So the conditions checked before the commit still hold in it.
+ * Records the use of a key that creates another key. It comes first in the commit. Misses when the key is revoked or
+ * expired, when its user may no longer make keys for that workspace, or when the workspace has `MAX_LIVE_KEYS`. So
+ * the conditions that we check before the commit still hold in it.
  */
 export const touchCreatorKey = prepareWrite<{
   workspaceId: string
@@ -152,8 +152,8 @@ export const touchCreatorKey = prepareWrite<{
 )
 
 /**
- * Changes nothing, first in the commit of a key that a user creates with a session: misses when the user
- * may no longer make keys for that workspace, or it has `MAX_LIVE_KEYS`.
+ * Changes nothing. It comes first in the commit of a key that a user creates with a session. Misses when the user
+ * may no longer make keys for that workspace, or when the workspace has `MAX_LIVE_KEYS`.
  */
 export const requireKeyCreator = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
@@ -183,7 +183,7 @@ export const countLiveKeys = prepareRead<{ workspaceId: string }>()(({ db, slot 
     .where('revoked_at', 'is', null),
 )
 
-/** A key with the present role of its member; null when the user is no longer a member. */
+/** Selects a key with the present role of its member. The role is null when the user is no longer a member. */
 function selectKeysWithRole<Values>({ db }: StatementBuilder<Values>) {
   return db
     .selectFrom('api_keys')
@@ -222,5 +222,5 @@ const keysAfter = prepareRead<CreationPage>()((builder) =>
   selectKeys(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-/** A page of the keys, in the same order. Revoked keys stay in the list, so it may be long. */
+/** A page of the keys, in the same order. The list keeps revoked keys, so it may be long. */
 export const listKeys = slicesByCreation('api_keys', keysAfter)

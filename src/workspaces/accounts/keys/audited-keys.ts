@@ -14,19 +14,22 @@ export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
   ]
 }
 
-/** The same, requested with a key: misses when that key may no longer create it, or the workspace has `MAX_LIVE_KEYS`. */
+/**
+ * Does the same at the request of a key. Misses when that key may no longer create it, or when the workspace has
+ * `MAX_LIVE_KEYS`.
+ */
 export function createKeyByKey(maker: { workspaceId: string; id: string }, key: NewKey, actor: Actor): Write[] {
   const { workspace_id: forWorkspace, user_id: userId, created_at: at } = key.row
   return [touchCreatorKey({ ...maker, at, forWorkspace, userId }), ...createKeyAudited(key, actor)]
 }
 
-/** The same, requested with a session. */
+/** Does the same at the request of a session. */
 export function createKeyBySession(key: NewKey, actor: Actor): Write[] {
   const { workspace_id: workspaceId, user_id: userId } = key.row
   return [requireKeyCreator({ workspaceId, userId }), ...createKeyAudited(key, actor)]
 }
 
-/** Misses when there is no such key in the workspace, or it is revoked already. */
+/** Misses when there is no such key in the workspace, or when it is revoked already. */
 export function revokeKeyAudited(key: { workspaceId: string; id: string; at: number }, actor: Actor): Write[] {
   const { workspaceId, id, at } = key
   return [revokeKey(key), recordAuditEntry({ workspaceId, actor, action: 'api_key.revoked', target: id, at })]

@@ -6,10 +6,13 @@ import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Principal } from '../access/principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
-/** A key with the present role of its member; null: no longer a member. */
+/** A key with the present role of its member. The role is null when the user is no longer a member. */
 export type KeyWithRole = ApiKeyRow & { readonly role: Role | null }
 
-/** The principal of this key. Throws a Refusal: `bad-credentials`, `key-expired`, or `forbidden` for the address. */
+/**
+ * Returns the principal of this key. Throws a Refusal: `bad-credentials`, `key-expired`, or `forbidden` for the
+ * address.
+ */
 export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: string, now: number): Principal {
   if (row === undefined || row.revoked_at !== null || row.role === null) {
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')

@@ -1,10 +1,10 @@
 /**
  * The limits of a key (expiry, networks, domains, scopes), and what they forbid it.
  *
- * A key may make only keys with the same or narrower limits; limits that are not requested are
- * inherited. A limited key sees and acts on its own workspace alone. It may not invite people or raise a
- * member's role either: the new administrator could make a key without limits. Only the scope `full` may make
- * keys at all.
+ * A key may make only keys with the same or narrower limits. A new key inherits the limits that are not requested. A
+ * limited key sees only its own workspace and acts on it alone. It may neither invite people nor raise a member's
+ * role, because the new administrator could make a key without limits. Only a key with the scope `full` may make
+ * keys.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { containsNetwork, parseNetwork } from '../../../base/platform/ip-address.js'
@@ -14,18 +14,18 @@ import type { Principal } from '../access/principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 
 interface KeyLimits {
-  /** Null: never. */
+  /** Null means that the key never expires. */
   readonly expiresAt: number | null
-  /** CIDRs; empty: from anywhere. */
+  /** Networks as CIDRs. An empty list allows all addresses. */
   readonly allowedNetworks: readonly string[]
-  /** Empty: all of the workspace. */
+  /** An empty list allows all domains of the workspace. */
   readonly allowedDomains: readonly string[]
 }
 
 /** The limits of a session, which has no key. */
 export const noLimits: KeyLimits = { expiresAt: null, allowedNetworks: [], allowedDomains: [] }
 
-/** Undefined: not requested. */
+/** An undefined limit was not requested. */
 type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
 
 export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
@@ -36,7 +36,7 @@ export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_netw
   }
 }
 
-/** The limits of the new key. Throws a Refusal `forbidden` if one is wider than that of `own`. */
+/** Returns the limits of the new key. Throws a Refusal `forbidden` if one is wider than that of `own`. */
 export function narrowLimits(own: KeyLimits, requested: RequestedLimits): KeyLimits {
   return {
     expiresAt: narrowExpiry(own.expiresAt, requested.expiresAt),
@@ -75,7 +75,7 @@ function isWithinNetwork(outer: string, inner: string): boolean {
   return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
 }
 
-/** The limits, named as the fields of the key. */
+/** The limits, by the names of the key's fields. */
 type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
 
 function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
@@ -98,12 +98,15 @@ function readBounds(read: Read, { workspaceId, keyId }: Principal): readonly Key
   return findBounds(row)
 }
 
-/** May it see and act on every workspace of its user? A limited key has its own alone. */
+/** Tells whether the principal may see and act on every workspace of its user. A limited key reaches only its own. */
 export function reachesAllWorkspaces(read: Read, principal: Principal): boolean {
   return readBounds(read, principal).length === 0
 }
 
-/** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */
+/**
+ * Throws a Refusal `forbidden` that names the limits of a limited key. `act` says what the key may not do, such as
+ * `invite`.
+ */
 export function requireUnbound(read: Read, principal: Principal, act: string): void {
   const bounds = readBounds(read, principal)
   if (bounds.length === 0) return

@@ -22,7 +22,7 @@ interface KeyResource extends KeyFields {
 }
 
 interface CreatedKeyResource extends KeyFields {
-  /** The complete key, which only this answer has. */
+  /** The complete key. Only this answer has it. */
   readonly key: string
 }
 

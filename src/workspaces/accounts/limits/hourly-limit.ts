@@ -1,9 +1,8 @@
 /**
- * Limits of acts of an owner, in all of their workspaces, in any sixty minutes.
+ * Limits how often an owner does something within sixty minutes, in all of their workspaces.
  *
- * The table `usage` has a bucket for each moment of such an act. An act is counted before it begins,
- * by one statement that checks and adds, so that concurrent requests cannot pass the limit together.
- * Undoing an act does not reduce the count.
+ * The table `usage` has a bucket for each moment of such an act. One statement checks and counts an act before it
+ * begins, so concurrent requests cannot pass the limit together. If you undo an act, the count stays.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
@@ -17,11 +16,11 @@ interface HourlyLimit {
   /** The kind of the rows in `usage`. */
   readonly kind: string
   readonly max: number
-  /** Such as `register 10 domains`. */
+  /** The act in words, such as `register 10 domains`. */
   readonly actionText: string
 }
 
-/** `actsFor`: a workspace, or a user. Rejects with a Refusal `rate-limited` when the limit is reached. */
+/** `actsFor` is a workspace or a user. Rejects with a Refusal `rate-limited` when the limit is reached. */
 export async function countWithinHour(
   { read, commit }: Store,
   limit: HourlyLimit,
@@ -37,7 +36,7 @@ export async function countWithinHour(
   } catch (error) {
     if (!(error instanceof WriteConflict)) throw error
     const [oldest] = bucketsSince(read, { workspaceId: owner, ...place })
-    // At most an hour from now, even if the clock was set back meanwhile.
+    // The reset is at most an hour from now, even if the clock was set back.
     throw buildRateRefusal(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
   }
 }

@@ -1,14 +1,15 @@
 /**
- * The limits of stored inbound mail, for what all workspaces of an owner hold together: `inbound_bytes` of the plan of the
- * workspace, and the share of the disk that is left for the owner. The operator's workspace, to which anyone may write,
- * counts apart from the others of its owner.
+ * The limits of stored inbound mail, for what all workspaces of an owner hold together: `inbound_bytes` of the plan
+ * of the workspace, and the share of the disk that is left for the owner. The operator's workspace, to which anyone
+ * may write, counts apart from the others of its owner.
  *
- * Triggers count the stored bytes in the table `inbound_totals`: those of a message from the commit that stores it to the
- * one that removes them, and what its record takes (`heldBytesOf`) until that is removed. A commit that stores a message
- * begins with `requireRoom`, which checks the count in that commit, so that concurrent sessions cannot pass the limit.
+ * Triggers count the stored bytes in the table `inbound_totals`. They count a message from the commit that stores it
+ * to the one that removes it, and its record (`heldBytesOf`) until the record is removed. A commit that stores a
+ * message begins with `requireRoom`, which checks the count in that commit, so concurrent sessions cannot pass the
+ * limit.
  *
- * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
- * external sender may write to both, so they have a limit even without one in a plan.
+ * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any external sender
+ * may write to both, so they have a limit even without one in a plan.
  */
 import { sql } from 'kysely'
 import type { LimitsConfig } from '../../../base/config/complete.js'
@@ -33,10 +34,10 @@ interface InboundBytesDeps {
   readonly disk: Pick<DiskGuard, 'room'>
 }
 
-/** Workspaces of one owner, who makes 100 at most; the operator may make more for them. */
+/** Workspaces of one owner. An owner makes 100 at most, and the operator may make more for them. */
 const counting = { operatorKey: OPERATOR_WORKSPACE_KEY, most: 200 }
 
-/** What the workspaces hold that count together with this one. */
+/** What this workspace holds together with those that count with it. */
 function selectHeld<Values extends { workspaceId: string; operatorKey: string; most: number }>({
   slot,
 }: StatementBuilder<Values>) {
@@ -55,9 +56,9 @@ export function readHeldInboundBytes(read: Read, workspaceId: string): number {
   return inboundTotal(read, { workspaceId, ...counting })[0]?.bytes ?? 0
 }
 
-/** More bytes than can be stored while a count holds. */
+/** More bytes than the service can store while a count holds. */
 const MUCH_ROOM = 500_000_000
-/** Milliseconds for which a count holds where there is much room. */
+/** Milliseconds for which a count holds if there is much room. */
 const COUNT_AGE = 250
 const MAX_COUNTS = 1_000
 
@@ -71,7 +72,7 @@ export class InboundBytes {
     this.roomOnDisk = new RoomReader(() => this.findDiskShare(), readHeld, deps.clock)
   }
 
-  /** Bytes that a workspace may hold by its plan; null: unlimited. */
+  /** Bytes that a workspace may hold by its plan. Null means unlimited. */
   limitOf(workspaceId: string): number | null {
     const { plans, operatorWorkspace, settings } = this.deps
     const { operator_inbound_bytes: operatorLimit } = settings()
@@ -80,19 +81,25 @@ export class InboundBytes {
     return ofPlan ?? (operatorWorkspace.find() === workspaceId ? operatorLimit : null)
   }
 
-  /** Bytes that it may hold now, also by the room on the disk; null: what is stored while a count holds cannot reach a limit. */
+  /**
+   * Bytes that a workspace may hold now, by its plan and by the room on the disk. It is null if no mail that arrives
+   * while a count holds can reach a limit.
+   */
   limitNow(workspaceId: string): number | null {
     const [limit, share] = [this.limitOf(workspaceId), this.roomOnDisk.find(workspaceId)]
     if (share === null || share >= MUCH_ROOM) return limit
     return Math.min(limit ?? Number.POSITIVE_INFINITY, this.readHeld(workspaceId) + share)
   }
 
-  /** Bytes that it holds, with those that count together with it. */
+  /** Bytes that a workspace holds, together with those that count with it. */
   readHeld(workspaceId: string): number {
     return readHeldInboundBytes(this.deps.read, workspaceId)
   }
 
-  /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
+  /**
+   * Bytes that a message may add. It is null if no limit is near. If there is much room, the answer is up to a
+   * quarter of a second old.
+   */
   roomOf(workspaceId: string): number | null {
     const [room, share] = [this.roomInPlan.find(workspaceId), this.roomOnDisk.find(workspaceId)]
     if (share === null || share >= MUCH_ROOM) return room
@@ -100,8 +107,8 @@ export class InboundBytes {
   }
 
   /**
-   * The mail of one owner may take `inbound_disk_percent` of what that mail and the room on the disk are together. So mail
-   * for one owner never takes all room, and what several owners may hold becomes less as the room does.
+   * The mail of one owner may take `inbound_disk_percent` of the sum of that mail and the free room on the disk. So
+   * mail for one owner never takes all room, and the share of each owner shrinks with the room.
    */
   private findDiskShare(): number | null {
     const { inbound_disk_percent: percent } = this.deps.settings()
@@ -109,7 +116,7 @@ export class InboundBytes {
   }
 }
 
-/** The bytes that may be added under one limit; null: there is none. */
+/** Finds the bytes that a message may add under one limit. Null means that there is no limit. */
 class RoomReader {
   private readonly counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
 
@@ -119,7 +126,7 @@ class RoomReader {
     private readonly clock: Clock,
   ) {}
 
-  /** `readHeld` is asked four times a second where there is much room, else each time. */
+  /** Calls `readHeld` four times a second if there is much room, otherwise each time. */
   find(workspaceId: string): number | null {
     const limit = this.limitOf(workspaceId)
     if (limit === null) return null
@@ -133,12 +140,12 @@ class RoomReader {
   }
 }
 
-/** What a message takes of the limit: the triggers of `storage/schema/inbound` count the same. */
+/** The bytes of the limit that a message takes. The triggers of `storage/schema/inbound` count the same. */
 export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails'], 'size' | 'envelope_to'>): number {
   return size + INBOUND_RECORD_BYTES + 2 * Buffer.byteLength(envelope_to)
 }
 
-/** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */
+/** Changes nothing, and misses when there is no room for so many bytes. It comes first in the commit of the message. */
 export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
   return requireSum({ ...added, ...counting })
 }

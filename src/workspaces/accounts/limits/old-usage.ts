@@ -1,6 +1,6 @@
 /**
- * Removes the buckets of `usage` that are older than every window. No index has their age, so the
- * complete table is walked in the order of its key, in small pages.
+ * Removes the buckets of `usage` that are older than every window. No index has their age, so it walks the whole
+ * table in the order of its key, in small pages.
  */
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
@@ -9,7 +9,7 @@ import { CREDITS, dayWindow, EMAILS, monthWindow, SMS_SEGMENTS, SMS_SENT, window
 
 const PAGE_SIZE = 500
 
-/** Kinds of which a month of buckets is shown or counted. */
+/** Kinds whose buckets of a month we show or count. */
 const monthlyKinds: ReadonlySet<string> = new Set([EMAILS, SMS_SENT, SMS_SEGMENTS])
 
 interface BucketKey {
@@ -56,7 +56,7 @@ export class UsageCleanup {
     this.dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(slidingDay, now))
   }
 
-  /** One step of the walk; resolves to whether there are more. */
+  /** Makes one step of the walk. Resolves to whether there are more. */
   async step(): Promise<boolean> {
     const page = usagePage(this.store.read, this.cursor)
     const old = page.filter((bucket) => this.isOld(bucket))

@@ -1,8 +1,8 @@
 /**
- * The plan of each workspace, cached until another process changes the database. Limit: 10,000.
+ * The plan of each workspace. The cache holds 10,000 plans until another process changes the database.
  *
- * A plan that the configuration no longer has counts as the default plan. The daemon logs such
- * workspaces at its start (`findUnknownPlans`).
+ * A plan that the configuration no longer has counts as the default plan. The daemon logs such workspaces at its
+ * start (`findUnknownPlans`).
  */
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../../base/config/plans.js'
@@ -36,7 +36,7 @@ type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 export class PlanCache {
   private readonly plans = createLruCache<Plan>({ max: MAX_WORKSPACES })
 
-  /** `settings`: validated, so the default plan is configured. */
+  /** `settings` are validated, so the default plan is configured. */
   constructor(
     private readonly read: Read,
     private readonly settings: () => PlansConfig,
@@ -50,7 +50,7 @@ export class PlanCache {
     return plan
   }
 
-  /** Drops everything: another process has changed the database, or a reload the plans. */
+  /** Drops everything, because another process has changed the database, or because a reload has changed the plans. */
   drop(): void {
     this.plans.clear()
   }

@@ -1,16 +1,15 @@
 /**
- * Quotas of emails: credits, month and day of an owner, day of a sender domain. The writes of a
+ * Quotas of emails: the credits, the month and the day of an owner, and the day of a sender domain. The writes of a
  * charge belong to the commit that accepts the emails.
  *
- * All workspaces of an owner count together, and the limit is that of the plan of the one that sends.
+ * All workspaces of an owner count together, and the limit is that of the plan of the workspace that sends.
  *
- * A quota is never exceeded, whatever listener or process accepts: the bounds are checked in the
- * commit, by the statement that counts (`addWithinBounds`), and nothing is estimated in memory. A
- * miss is explained afterwards by reading what was used.
+ * A quota is never exceeded, whichever listener or process accepts: the statement that counts also checks the bounds
+ * in the commit (`addWithinBounds`), and nothing is estimated in memory. After a miss, we read what was used and
+ * explain it.
  *
- * Cost for a plan without limits: two statements, for the month and the sender domain. Measured: 6 µs
- * of the writer and 4 µs to pass them to it, of about 110 µs for accepting a message; twice that on a
- * busy machine.
+ * A plan without limits costs two statements, one for the month and one for the sender domain. Measured: 6 µs of the
+ * writer and 4 µs to pass them to it, of about 110 µs for accepting a message; twice that on a busy machine.
  */
 import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
@@ -41,9 +40,12 @@ interface Chargeable {
 }
 
 export interface Charge {
-  /** Must come first in the commit of the emails. If a quota is used up, they miss and nothing is written. */
+  /**
+   * The writes must come first in the commit of the emails. If a quota is used up, they miss and the commit writes
+   * nothing.
+   */
   readonly writes: readonly Write[]
-  /** Why they missed; null: no quota is used up. */
+  /** Says why the writes missed. Null means that no quota is used up. */
   readonly findRefusal: (batch: boolean) => Refusal | null
 }
 
@@ -84,22 +86,22 @@ interface Quota {
   readonly usageKind: QuotaKind
   /** The kind of the rows in the table `usage`. */
   readonly kind: string
-  /** The sender domain; null: a quota of the plan. */
+  /** The sender domain. It is null for a quota of the plan. */
   readonly domain: string | null
   readonly count: number
-  /** Undefined: counted, never refused. */
+  /** Undefined means that emails count but are never refused. */
   readonly limit: number | undefined
 }
 
 export class EmailCharger {
-  /** `domainEmailsPerDay`: read for each charge. */
+  /** Each charge reads `domainEmailsPerDay`. */
   constructor(
     private readonly read: Read,
     private readonly plans: Pick<PlanCache, 'find'>,
     private readonly domainEmailsPerDay: () => number,
   ) {}
 
-  /** `emails`: all of one workspace. */
+  /** Charges `emails`, which all belong to one workspace. */
   charge(emails: readonly Chargeable[], now: number): Charge {
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: () => null }
@@ -120,7 +122,10 @@ export class EmailCharger {
     }
   }
 
-  /** Why a batch of this size exceeds what the plan has left now; null: it does not. The commit checks again. */
+  /**
+   * Says why a batch of this size exceeds what the plan has left now. It is null if the batch fits. The commit
+   * checks again.
+   */
   findBatchRefusal(workspaceId: string, count: number, now: number): Refusal | null {
     const quotas = quotasOfPlan(this.plans.find(workspaceId), count)
     return findFirstRefusal(this.read, findOwnerId(this.read, workspaceId), quotas, true, now)
@@ -143,7 +148,10 @@ function findFirstRefusal(
   return null
 }
 
-/** In the order in which a miss is explained. Counts that only a limit needs are omitted without it. */
+/**
+ * The quotas, in the order in which a miss is explained. A count that only a limit needs is omitted without that
+ * limit.
+ */
 function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
   const quotas: Quota[] = []
   if (limits.credits !== undefined) {
@@ -176,7 +184,7 @@ function buildWrites(owner: string, quotas: readonly Quota[], now: number): Writ
   })
 }
 
-/** Null: there is room. */
+/** Null means that there is room. */
 function findRefusal(read: Read, owner: string, quota: Quota, batch: boolean, now: number): Refusal | null {
   const { usageKind, kind, domain, count, limit } = quota
   if (limit === undefined) return null
@@ -201,7 +209,7 @@ function findRefusal(read: Read, owner: string, quota: Quota, batch: boolean, no
   )
 }
 
-/** When `missing` emails will have left the window; null: never. */
+/** The moment when `missing` emails have left the window. It is null if that never happens. */
 function nextRoomAt(
   buckets: readonly { readonly bucket: number; readonly count: number }[],
   { width, buckets: bucketCount }: UsageWindow,

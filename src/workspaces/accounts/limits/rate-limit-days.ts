@@ -1,9 +1,9 @@
 /**
  * The requests of a day, stored in the table `usage` so that the daily limit survives a restart.
  *
- * Counts are collected in memory and added to the table by `save`, once a minute and at the stop. A
- * crash loses up to a minute of counts. Until a save is acknowledged its counts are in memory too, so
- * a read at that moment may count them twice.
+ * We collect counts in memory. `save` adds them to the table once a minute and at the stop, so a crash loses up to a
+ * minute of counts. The counts of a save stay in memory until it is acknowledged, so a read at that moment may count
+ * them twice.
  */
 import type { Store } from '../../../base/storage/db/database.js'
 import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'

@@ -1,12 +1,12 @@
 /**
  * A sliding window: the number of requests in the last second, minute or day.
  *
- * Requests are counted in slices of time. A slice counts until its last moment has left the window, so
- * no span of the window's length exceeds the limit, and a request may count one slice too long. A
- * second has slices of one millisecond, the resolution of the clock, and is exact.
+ * We count requests in slices of time. A slice counts until its last moment has left the window, so no span of the
+ * window's length exceeds the limit, and a request may count one slice too long. A second has slices of one
+ * millisecond, the resolution of the clock, and is exact.
  *
- * Memory: one entry for each slice with requests. If the clock is set back, requests count into the
- * newest slice, so room returns later, never sooner.
+ * Memory: one entry for each slice with requests. If the clock is set back, requests count into the newest slice, so
+ * room returns later, never sooner.
  */
 import { DAY, MINUTE, SECOND } from '../../../base/platform/time-units.js'
 
@@ -36,7 +36,7 @@ export class SlidingCount {
   private readonly slices: { readonly start: number; count: number }[] = []
   private total = 0
 
-  /** `past`: slices counted before, oldest first. */
+  /** `past` has the slices that were counted before, oldest first. */
   constructor(
     readonly shape: WindowShape,
     past: readonly Slice[] = [],
@@ -64,7 +64,10 @@ export class SlidingCount {
     return this.total
   }
 
-  /** When fewer than `limit` requests remain in the window; if that is so already, when the oldest slice leaves. */
+  /**
+   * The moment when fewer than `limit` requests remain in the window. If that is so already, it is the moment when
+   * the oldest slice leaves.
+   */
   nextRoomAt(limit: number, now: number): number {
     let left = this.count(now)
     for (const { start, count } of this.slices) {

@@ -2,17 +2,17 @@
  * The rate limits of an owner of workspaces or of a client address: a second, a minute and a day, all of which must
  * have room.
  *
- * - `requests_per_second` without `burst`: a sliding second, exact.
- * - with `burst`: a token bucket of `burst` tokens that gains `requests_per_second`. A sliding second
- *   of `burst` beside it prevents tokens gained during a burst from extending it.
- * - minute and day: sliding, in slices of 100 ms and of ten minutes.
+ * - `requests_per_second` without `burst` is a sliding second, which is exact.
+ * - `burst` adds a token bucket of `burst` tokens that gains `requests_per_second`. A sliding second
+ *   of `burst` next to it keeps the tokens that a burst gains from extending it.
+ * - The minute and the day slide, in slices of 100 ms and of ten minutes.
  *
- * A refused request does not count. The reported state is that of the window nearest to its limit; on
- * a refusal, of the window that refuses longest. A plan without limits of requests refuses nothing and
+ * A refused request does not count. The reported state is that of the window nearest to its limit, or
+ * after a refusal that of the window that refuses longest. A plan without limits of requests refuses nothing and
  * reports 1,000 a second.
  *
- * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
- * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces.
+ * It is pure except for its memory, because the time is a parameter. It keeps 10,000 keys and drops the least recently
+ * used first. Only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces.
  */
 import type { PlanLimits } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -25,18 +25,21 @@ export const UNLIMITED_PER_SECOND = 1_000
 
 export interface RateState {
   readonly allowed: boolean
-  /** How many requests the window allows; `remaining`: how many more it allows now. */
+  /** How many requests the window allows. `remaining` says how many more it allows now. */
   readonly limit: number
   readonly remaining: number
-  /** Seconds since 1970: when that window has room again, or more room than now. */
+  /** Seconds since 1970 of the moment when that window has room again, or more room than now. */
   readonly resetAt: number
-  /** Whole seconds until then, at least 1. */
+  /** Whole seconds until `resetAt`, at least 1. */
   readonly retryAfter: number
 }
 
 interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
-  /** Keys with the same meter, such as workspaces of one owner, count together. Absent: each key counts alone. */
+  /**
+   * Names the meter of a key. Keys with the same meter, such as workspaces of one owner, count together. Without it,
+   * each key counts alone.
+   */
   readonly meterOf?: (key: string) => string
   /** Stores the counts of a day beyond this process. */
   readonly days?: {
@@ -136,7 +139,7 @@ class Meter {
     if (requests_per_day !== undefined) this.loadDay(now).add(now)
   }
 
-  /** For a plan without limits. */
+  /** The gauge for a plan without limits. */
   private unlimitedGauge(now: number): Gauge {
     const remaining = UNLIMITED_PER_SECOND - this.second.count(now)
     return { limit: UNLIMITED_PER_SECOND, remaining, nextRoomAt: this.second.nextRoomAt(Number.POSITIVE_INFINITY, now) }
@@ -186,7 +189,7 @@ class TokenBucket {
     this.updatedAt = Math.max(this.updatedAt, now)
   }
 
-  /** At most `burst`, which may have changed with the plan. */
+  /** The tokens at this moment: at most `burst`, which may have changed with the plan. */
   private levelAt(burst: number, perSecond: number, now: number): number {
     const full = burst * 1000
     if (this.level === undefined) return full

@@ -1,5 +1,5 @@
 /**
- * Counts what an owner has used with all of their workspaces, in buckets of time (UTC): the table `usage`.
+ * Counts in the table `usage` what an owner has used with all of their workspaces, in buckets of time (UTC).
  *
  * `workspace_id` of a row is the id of the owner (`findOwnerId`), so that a further workspace, a deleted one and a
  * transferred one leave the count as it is; `sms-sent` and `sms-segments`, which limit nothing, are of a workspace.
@@ -58,7 +58,7 @@ export const SMS_SEGMENTS = 'sms-segments'
 export const phoneUsageKind = (phone: string): string => `sms-phone:${phone}`
 export const phoneRangeUsageKind = (range: string): string => `sms-range:${range}`
 
-/** `width`: milliseconds of a bucket; null: there is only one. */
+/** A window of a kind. `width` is the milliseconds of a bucket. It is null if there is only one bucket. */
 export interface UsageWindow {
   readonly width: number | null
   readonly buckets: number
@@ -118,7 +118,7 @@ export function addIf<Values extends UsageRow>(
     .onConflict(addOnConflict)
 }
 
-/** Adds nothing if the owner is deleted: counts in memory outlive it by a minute. */
+/** Adds nothing if the owner is deleted, because counts in memory outlive the owner by a minute. */
 export const addToExisting = prepareWrite<UsageRow>((builder) => {
   const { db, slot } = builder
   const user = db.selectFrom('users').select('id').where('id', '=', slot('workspace_id'))
@@ -126,22 +126,22 @@ export const addToExisting = prepareWrite<UsageRow>((builder) => {
   return addIf(builder, sql<boolean>`exists ${user} or exists ${workspace}`)
 })
 
-/** The most that a kind may have counted since `since` for the row to be added. */
+/** The most that a kind may have counted since `since`, so that the row is added. */
 export interface Bound {
   readonly kind: string
   readonly since: number
   readonly atMost: number
 }
 
-/** The row, and the bounds by their indexes. */
+/** The row, and the bounds with their indexes as suffixes of the names. */
 type BoundedRow = UsageRow & { [key: `kind${number}`]: string; [key: `since${number}` | `atMost${number}`]: number }
 
 /** Prepared statements, by the number of bounds. */
 const boundedWrites: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
 
 /**
- * Adds to a bucket if every bound holds, and misses otherwise. This one statement checks all bounds
- * before anything is changed, so a miss leaves nothing to undo; no other commit comes in between.
+ * Adds to a bucket if every bound holds, and misses otherwise. This one statement checks all bounds before it
+ * changes anything, so a miss leaves nothing to undo. No other commit comes in between.
  */
 export function addWithinBounds(row: UsageRow, bounds: readonly Bound[]): Write {
   const write = boundedWrites[bounds.length] ?? prepareBoundedWrite(bounds.length)
@@ -179,7 +179,7 @@ function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bo
   }
 }
 
-/** Oldest first. */
+/** The buckets, oldest first. */
 export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; since: number }>()(({ db, slot }) =>
   db
     .selectFrom('usage')
@@ -200,7 +200,7 @@ type Usage =
       readonly rate_limit: { readonly requests_per_second: number; readonly burst_limit: number }
       readonly usage: {
         readonly emails_sent: number
-        /** Null: unlimited. */
+        /** Null means unlimited. */
         readonly emails_limit: number | null
         readonly period_start: string
         readonly period_end: string
@@ -214,8 +214,8 @@ type Usage =
     }
 
 /**
- * The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. It is what the quotas of
- * the plan are compared with, so it has the emails of all workspaces of the owner.
+ * The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. The quotas of the plan
+ * are compared with it, so it has the emails of all workspaces of the owner.
  */
 export function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
   const owner = findOwnerId(read, workspaceId)

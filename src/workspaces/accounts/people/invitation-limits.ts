@@ -1,12 +1,12 @@
 /**
  * Limits of invitations: by one user, to one address, and by the service in total.
  *
- * Each invitation is a mail of the service to any address that a user names. The counts do not depend
- * on a workspace, since a user may own many, and a cancellation does not reduce them. The commit that
- * creates the invitation checks and counts.
+ * Each invitation is a mail of the service to any address that a user names. The counts do not depend on a
+ * workspace, because a user may own many, and a cancellation does not reduce them. The commit that creates the
+ * invitation checks and counts.
  *
- * The counts of an address and of the service reveal acts of others, so the time of their reset is
- * rounded up to the hour.
+ * The counts of an address and of the service reveal acts of others, so we round the time of their reset up to the
+ * hour.
  */
 import type { Address } from '../../../base/mail/address.js'
 import { personKey } from '../../../base/mail/mailbox-key.js'
@@ -33,7 +33,7 @@ const MAX_PER_ADDRESS_DAY = 3
 interface InvitationCount {
   /** The inviter. */
   readonly userId: string
-  /** The invitee; spellings of one address, and subaddresses after a `+`, count as one. */
+  /** The invitee. Spellings of one address, and subaddresses after a `+`, count as one. */
   readonly email: Address
   readonly now: number
 }
@@ -44,7 +44,7 @@ interface InvitationLimit {
   readonly max: number
   /** Milliseconds. */
   readonly window: number
-  /** The time of the reset is rounded up to a multiple of so many milliseconds. */
+  /** The time of the reset is rounded up to a multiple of this many milliseconds. */
   readonly rounding: number
   readonly message: string
 }
@@ -83,13 +83,13 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
 }
 
 interface InvitationCharge {
-  /** First in the commit of the invitation. They miss when a limit is reached, and change nothing then. */
+  /** The writes come first in the commit of the invitation. When a limit is reached, they miss and change nothing. */
   readonly writes: readonly Write[]
-  /** Why they missed; null: no limit is reached. */
+  /** Says why the writes missed. Null means that no limit is reached. */
   readonly findRefusal: () => Refusal | null
 }
 
-/** `perDay`: the limit of the service, `limits.invitations_per_day`. */
+/** `perDay` is the limit of the service, `limits.invitations_per_day`. */
 export function chargeInvitation(read: Read, invitation: InvitationCount, perDay: number): InvitationCharge {
   const { now } = invitation
   const limits = limitsOf(invitation, perDay)
@@ -103,13 +103,13 @@ export function chargeInvitation(read: Read, invitation: InvitationCount, perDay
   }
 }
 
-/** Null: there is room. */
+/** Null means that there is room. */
 function refusalFor(read: Read, limit: InvitationLimit, now: number): Refusal | null {
   const { kind, max, window, rounding } = limit
   const buckets = bucketsSince(read, { workspaceId: SERVICE_WORKSPACE, kind, since: now - window + 1 })
   const used = buckets.reduce((sum, { count }) => sum + count, 0)
   if (used < max) return null
-  // At most a window from now, even if the clock was set back meanwhile.
+  // The reset is at most a window from now, even if the clock was set back.
   const free = Math.min((buckets[0]?.bucket ?? now) + window, now + window)
   return buildRateRefusal(limit, Math.ceil(free / rounding) * rounding, now)
 }

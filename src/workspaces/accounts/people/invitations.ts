@@ -48,7 +48,7 @@ export const expireInvitation = prepareWrite<{ workspaceId: string; email: Addre
     .where('expires_at', '<=', slot('now')),
 )
 
-/** Misses when it is no longer pending: accepted, cancelled, or past its time. */
+/** Misses when the invitation is no longer pending: accepted, cancelled, or past its time. */
 export const endInvitation = prepareWrite<{
   workspaceId: string
   id: string
@@ -95,7 +95,7 @@ export const pendingByEmail = prepareRead<{ workspaceId: string; now: number; em
   selectPending(builder).select(['id', 'expires_at']).where('email', '=', builder.slot('email')),
 )
 
-/** Those that are cancelled when this user may no longer invite. */
+/** The pending invitations that are cancelled when this user may no longer invite. */
 export const pendingOfInviter = prepareRead<{ workspaceId: string; now: number; userId: string }>()((builder) =>
   selectPending(builder).select('id').where('invited_by', '=', builder.slot('userId')),
 )
@@ -119,7 +119,7 @@ export function statusAt(
   return status === 'pending' && expires_at <= now ? 'expired' : status
 }
 
-/** Reads an invitation of any workspace: the caller has a token for this id, which only we can make. */
+/** Reads an invitation of any workspace. The caller has a token for this id, which only we can make. */
 export const invitationOfToken = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('invitations')
@@ -137,7 +137,7 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('invitations').where('id', '=', slot('id')),
 )
 
-/** Removes some of those that ended more than 30 days ago; resolves to whether there may be more. */
+/** Removes some invitations that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeOldInvitations({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
@@ -149,11 +149,11 @@ export function buildInvitationToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }
 
-/** The id of the invitation; null: the token is not ours. */
+/** The id of the invitation. It is null if the token is not ours. */
 export function parseInvitationToken(secret: KeyObject, token: string): string | null {
   const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
   if (id === undefined || signature === undefined) return null
-  // Compared as text, since several base64 texts decode to the same bytes.
+  // We compare text, because several base64 texts decode to the same bytes.
   return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secret, id))) ? id : null
 }
 

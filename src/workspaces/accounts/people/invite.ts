@@ -1,8 +1,8 @@
 /**
  * Invites a person to a workspace, as writes of one commit.
  *
- * A member, or an address with a pending invitation, cannot be invited again; the pending invitation
- * must be cancelled first. Between two concurrent invitations the index `invitations_pending` decides.
+ * You cannot invite a member again, or an address with a pending invitation: cancel the pending invitation first.
+ * The index `invitations_pending` decides between two concurrent invitations.
  */
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -56,7 +56,7 @@ export function requireInvitable(read: Read, { workspaceId, email: given, now }:
 
 interface NewInvitation {
   readonly row: InvitationRow
-  /** They miss when the inviter may no longer invite. */
+  /** The writes miss when the inviter may no longer invite. */
   readonly writes: readonly Write[]
 }
 

@@ -12,7 +12,7 @@ import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Role } from '../../../base/storage/tables/account-tables.js'
 
-/** The owner is changed only by a transfer. */
+/** The roles that an administrator assigns. Only a transfer changes the owner. */
 export const assignableRoles = ['admin', 'member'] as const
 export type AssignableRole = (typeof assignableRoles)[number]
 
@@ -61,7 +61,7 @@ export const memberByEmail = prepareRead<{ workspaceId: string; email: Address }
   selectMembers(builder).where('users.email', '=', builder.slot('email')),
 )
 
-/** Owner and admins, who get the notices to the workspace. */
+/** The owner and the admins, who get the notices to the workspace. */
 export const administratorsOf = prepareRead<{ workspaceId: string }>()((builder) =>
   selectMembers(builder).where('members.role', 'in', ['owner', 'admin']),
 )
@@ -73,7 +73,7 @@ export const countMembers = prepareRead<{ workspaceId: string }>()(({ db, slot }
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Changes nothing; misses when the user is no longer owner or admin. First in a commit of that user. */
+/** Changes nothing. It comes first in a commit of that user, and misses when the user is no longer owner or admin. */
 export const requireAdministrator = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -85,7 +85,7 @@ export const requireAdministrator = prepareWrite<{ workspaceId: string; userId: 
   1,
 )
 
-/** Changes nothing; misses when the user is no longer a member. First in a commit of that user. */
+/** Changes nothing. It comes first in a commit of that user, and misses when the user is no longer a member. */
 export const requireMember = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -96,7 +96,7 @@ export const requireMember = prepareWrite<{ workspaceId: string; userId: string 
   1,
 )
 
-/** Misses when there is no such member, or it is the owner. */
+/** Misses when there is no such member, or when the member is the owner. */
 export const setRole = prepareWrite<{ workspaceId: string; id: string; role: AssignableRole }>(
   ({ db, slot }) =>
     db
@@ -108,7 +108,7 @@ export const setRole = prepareWrite<{ workspaceId: string; id: string; role: Ass
   1,
 )
 
-/** Misses when there is no such member, or it is the owner. */
+/** Misses when there is no such member, or when the member is the owner. */
 const deleteMember = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -156,7 +156,7 @@ const promoteToOwner = prepareWrite<{ workspaceId: string; newOwnerId: string }>
   1,
 )
 
-/** The former owner becomes an admin. */
+/** Makes another member the owner. The former owner becomes an admin. */
 export function transferOwnership(of: { workspaceId: string; ownerId: string; newOwnerId: string }): Write[] {
   return [demoteOwner(of), promoteToOwner(of)]
 }

@@ -1,13 +1,12 @@
 /**
- * Passwords of users: hashed by scrypt (RFC 7914) with N = 2^15, r = 8, p = 1 and a random salt;
- * compared in constant time.
+ * Hashes passwords of users with scrypt (RFC 7914): N = 2^15, r = 8, p = 1 and a random salt. It compares hashes in
+ * constant time.
  *
- * A hash takes about a tenth of a second and 32 MB on the thread pool. At most two run and twenty wait;
- * further requests are refused, so that guesses cannot starve the daemon. If there is no stored
- * password, the same work is done, so that timing does not reveal it.
+ * A hash takes about a tenth of a second and 32 MB on the thread pool. At most two run and twenty wait. The hasher
+ * refuses further requests, so guesses cannot starve the daemon. If there is no stored password, it does the same
+ * work, so timing does not reveal that.
  *
- * A password is normalised (NFKC) first, so that all keyboards give the same text (NIST SP 800-63B
- * section 5.1.1.2).
+ * It normalises a password (NFKC) first, so that all keyboards give the same text (NIST SP 800-63B section 5.1.1.2).
  */
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -24,15 +23,15 @@ const MAX_CONCURRENT = 2
 const MAX_WAITING = 20
 const WAIT_TIMEOUT = 5_000
 
-/** In characters (NIST SP 800-63B section 5.1.1.2). Attempts are limited, so guessing is slow. */
+/** Characters (NIST SP 800-63B section 5.1.1.2). Attempts are limited, so guessing is slow. */
 export const MIN_PASSWORD_LENGTH = 8
-/** In bytes. */
+/** Bytes. */
 export const MAX_PASSWORD_BYTES = 1_024
 
 export interface PasswordHasher {
   /** Rejects with a Refusal: `invalid-parameter` for a short password, or `unavailable`. */
   readonly hash: (password: string) => Promise<string>
-  /** `stored` null: no password, which never matches. Rejects with a Refusal `unavailable`. */
+  /** A `stored` of null means that there is no password, so nothing matches. Rejects with a Refusal `unavailable`. */
   readonly matches: (password: string, stored: string | null) => Promise<boolean>
 }
 
@@ -78,7 +77,7 @@ interface StoredHash {
 
 const dummyHash: StoredHash = { salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) }
 
-/** Throws for any other form, which is a bug: there is only one form so far. */
+/** Throws for any other form, which is a bug, because there is only one form. */
 function parseStoredHash(stored: string): StoredHash {
   const [, salt, key] = /^scrypt\$15\$8\$1\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? []
   if (salt === undefined || key === undefined) throw new Error('a stored password has an unknown format')

@@ -1,8 +1,8 @@
 /**
- * The users of the service, by their mail address, which is stored in lower case.
+ * The users of the service. Their key is the mail address, stored in lower case.
  *
- * A user may belong to many workspaces and is kept when removed from all of them, so that an account
- * can join again with its password. Users are erased only with the last workspace that they belong to
+ * A user may belong to many workspaces. We keep a user whom all of them removed, so that the account can join again
+ * with its password. We erase a user only with the last workspace that the user belongs to
  * (`storage/maintenance/erase.ts`).
  */
 import type { Address } from '../../../base/mail/address.js'
@@ -36,7 +36,7 @@ export const userById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('users').select(userColumns).where('id', '=', slot('id')),
 )
 
-/** For the command line, in the order of their addresses. */
+/** All users for the command line, in the order of their addresses. */
 export const allUsers = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('users').select(userColumns).orderBy('email'),
 )
@@ -51,7 +51,7 @@ export const setPassword = prepareWrite<{ id: string; hash: string }>(
   1,
 )
 
-/** Changes nothing; misses when the user was erased with a workspace meanwhile. */
+/** Changes nothing. Misses when the user was erased with a workspace in the meantime. */
 export const requireUser = prepareWrite<{ id: string }>(
   ({ db, slot }) =>
     db
@@ -61,7 +61,7 @@ export const requireUser = prepareWrite<{ id: string }>(
   1,
 )
 
-/** Sets the name of a user without one: the command line creates users with an address only. */
+/** Sets the name of a user without one, because the command line creates users with an address only. */
 export const setMissingName = prepareWrite<{ id: string; name: string }>(({ db, slot }) =>
   db
     .updateTable('users')

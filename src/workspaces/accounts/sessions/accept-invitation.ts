@@ -1,14 +1,13 @@
 /**
  * Accepts an invitation: the holder of the link becomes a member, with a key.
  *
- * It works once: the commit that inserts the member ends the invitation, and misses when the invitation
- * was accepted, cancelled or has expired, or when the inviter may no longer invite. A new user chooses
- * a password. If the address has an account, its password is verified and never changed, so that a
- * stolen link does not give access to the account. For an account without a password (created by the
- * operator) the operator must set one first. Where the second factor is enabled, a code of the authenticator is verified
- * too; recovery codes are for the sign-in alone.
+ * A link works once. The commit that inserts the member ends the invitation. It misses when the invitation was
+ * accepted, cancelled or has expired, or when the inviter may no longer invite. A new user chooses a password. If
+ * the address has an account, we verify its password and never change it, so a stolen link does not give access to
+ * the account. If the operator created the account without a password, the operator must set one first. If the
+ * second factor is enabled, we verify a code of the authenticator too. Recovery codes are for the sign-in alone.
  *
- * Attempts are limited by invitation and by client address, before any work is done.
+ * We limit attempts by invitation and by client address before we do any work.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Address } from '../../../base/mail/address.js'
@@ -46,7 +45,7 @@ export class AttemptLimits {
 
 type TokenInvitation = ReturnType<typeof invitationOfToken>[number]
 
-/** The invitation of a token. Throws a Refusal: `not-found`, or `conflict` if it is no longer pending. */
+/** Finds the invitation of a token. Throws a Refusal: `not-found`, or `conflict` if it is no longer pending. */
 export function findOpenInvitation(
   { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
   token: string,
@@ -70,7 +69,7 @@ interface Acceptance {
   readonly token: string
   readonly fullName: string
   readonly password: string
-  /** The code of the authenticator, by time; undefined: none was given. */
+  /** The time-based code of the authenticator. It is undefined if none was given. */
   readonly code: string | undefined
   readonly remoteAddress: string
   readonly now: number
@@ -122,7 +121,10 @@ interface JoiningUser {
   readonly writes: readonly Write[]
 }
 
-/** The joining user: a new one, or the existing one if password and second factor are right. Rejects with a Refusal otherwise. */
+/**
+ * Returns the joining user: a new one, or the existing one if password and second factor are right. Otherwise it
+ * rejects with a Refusal.
+ */
 async function resolveUser(
   { read, passwords }: AcceptDeps,
   email: Address,
@@ -153,7 +155,7 @@ interface GivenCode {
   readonly now: number
 }
 
-/** The write that uses the code up; none where no second factor is enabled. Throws a Refusal `forbidden`. */
+/** Returns the write that uses the code up, or none if no second factor is enabled. Throws a Refusal `forbidden`. */
 function requireSecondFactor(read: Read, { userId, code = '', now }: GivenCode): readonly Write[] {
   const [factor] = secondFactorOf(read, { userId })
   if (factor === undefined || factor.totp_enabled_at === null) return []

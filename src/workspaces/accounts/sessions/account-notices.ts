@@ -1,5 +1,5 @@
 /**
- * Mail to a user about the security of the account. It is stored in the commit of the change that it reports, so
+ * Mail to a user about the security of the account. The commit of a change stores the mail that reports it, so
  * neither exists without the other. `notices/account-notice.ts` writes it.
  */
 import type { Address } from '../../../base/mail/address.js'
@@ -12,14 +12,14 @@ export type AccountChange =
   | { readonly kind: 'second-factor-enabled' }
   | { readonly kind: 'second-factor-disabled' }
   | { readonly kind: 'recovery-codes-replaced' }
-  /** `left`: codes that were not used yet. */
+  /** `left` is the number of codes that are still unused. */
   | { readonly kind: 'recovery-code-used'; readonly left: number }
   | { readonly kind: 'new-browser' }
 
 export interface AccountNotice {
   readonly email: Address
   readonly change: AccountChange
-  /** Where the change was made; null: on the command line. */
+  /** The client that made the change. It is null on the command line. */
   readonly client: Client | null
   readonly now: number
 }
@@ -30,14 +30,14 @@ interface PreparedNotice {
   readonly send: () => void
 }
 
-/** Null: the address gets no mail of the service. */
+/** Returns null if the address gets no mail of the service. */
 export type PrepareNotice = (notice: AccountNotice) => PreparedNotice | null
 
 interface NoticeDeps extends Pick<Store, 'commit'> {
   readonly prepareNotice: PrepareNotice
 }
 
-/** Resolves to false when one of the writes misses; no notice is sent then. */
+/** Resolves to false when one of the writes misses. Then it sends no notice. */
 export async function commitWithNotices(
   { commit, prepareNotice }: NoticeDeps,
   writes: readonly Write[],

@@ -1,6 +1,6 @@
-/** The name of a browser and its system from a User-Agent field, for people to recognize their own. */
+/** Names a browser and its system from a User-Agent field, so that people recognise their own. */
 
-/** The first that the field contains: others have the names of their ancestors too. */
+/** The first entry that the field contains counts, because later ones also have the names of their ancestors. */
 const browsers = [
   ['Edg/', 'Edge'],
   ['OPR/', 'Opera'],
@@ -17,7 +17,7 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-/** Contains no text of the field: its sender chose that. */
+/** The result contains no text of the field, because its sender chose that. */
 export function describeBrowser(userAgent: string): string {
   const find = (names: readonly (readonly [part: string, name: string])[]): string | undefined =>
     names.find(([part]) => userAgent.includes(part))?.[1]

@@ -1,8 +1,8 @@
 /**
- * A *known browser* is one in which a user has signed in, by a token in a cookie of its own that outlives the session.
- * It opens nothing: a sign-in from a browser without it is reported to the user by mail.
+ * A *known browser* is one in which a user has signed in. A token in a separate cookie marks it and outlives the
+ * session. The token opens nothing. We report a sign-in from a browser without it to the user by mail.
  *
- * A user has at most 20 of them; one is forgotten a year after its last sign-in, and when the password changes.
+ * A user has at most 20 known browsers. We forget one a year after its last sign-in, and when the password changes.
  */
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
@@ -22,12 +22,12 @@ const browsersOf = prepareRead<{ userId: string; since: number }>()(({ db, slot 
 
 interface BrowserUse {
   readonly userId: string
-  /** Null: the browser has none. */
+  /** Null means that the browser has no token. */
   readonly token: string | null
   readonly now: number
 }
 
-/** `first`: the user is known in no browser at all. */
+/** The result `first` means that the user is known in no browser. */
 export function recognizeBrowser(read: Read, { userId, token, now }: BrowserUse): 'known' | 'new' | 'first' {
   const known = browsersOf(read, { userId, since: now - BROWSER_LIFETIME })
   if (known.length === 0) return 'first'
@@ -57,7 +57,7 @@ const removeBeyond = prepareWrite<{ userId: string; kept: number }>(({ db, slot 
     ),
 )
 
-/** Also forgets those that were used least recently, beyond the limit. */
+/** Also forgets the least recently used browsers beyond the limit. */
 export function rememberBrowser(userId: string, token: string, now: number): Write[] {
   return [storeBrowser({ userId, hash: hashToken(token), now }), removeBeyond({ userId, kept: MAX_BROWSERS })]
 }
@@ -66,7 +66,7 @@ const removeOthers = prepareWrite<{ userId: string; kept: string }>(({ db, slot 
   db.deleteFrom('known_browsers').where('user_id', '=', slot('userId')).where('token_hash', '<>', slot('kept')),
 )
 
-/** Forgets all browsers of a user but that with the token; null: all of them. */
+/** Forgets all browsers of a user except the one with the token. Null forgets all of them. */
 export function forgetBrowsers(userId: string, keptToken: string | null): Write {
   return removeOthers({ userId, kept: keptToken === null ? '' : hashToken(keptToken) })
 }
@@ -83,7 +83,7 @@ const removeBrowser = prepareWrite<{ user_id: string; token_hash: string }>(({ d
   db.deleteFrom('known_browsers').where('user_id', '=', slot('user_id')).where('token_hash', '=', slot('token_hash')),
 )
 
-/** Removes some of those past their time; resolves to whether there may be more. */
+/** Removes some of the browsers past their time. Resolves to whether there may be more. */
 export async function removeOldBrowsers({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldBrowsers(read, { before: now - BROWSER_LIFETIME })
   if (old.length === 0) return false

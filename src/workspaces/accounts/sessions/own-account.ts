@@ -48,7 +48,7 @@ type Account = ReturnType<typeof secondFactorOf>[number]
 
 const MAX_WORKSPACES = 1_000
 
-/** An entry in the log of each workspace of the user. */
+/** Records an entry in the log of each workspace of the user. */
 export function recordForUser(
   read: Read,
   { userId, actor, action, at }: { userId: string; actor: Actor; action: AuditAction; at: number },
@@ -110,7 +110,7 @@ export async function changeOwnPassword(
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
 }
 
-/** Names the field of the request in the refusal of a short password. */
+/** Hashes the new password. The refusal of a short one names the field of the request. */
 async function hashNewPassword({ provedPasswords }: SignInDeps, password: string, field: string): Promise<string> {
   try {
     return await provedPasswords.hash(password)
@@ -132,7 +132,7 @@ interface LinkUse {
   readonly now: number
 }
 
-/** Sets the password by a link and signs in. All sessions from before end. Rejects with a Refusal. */
+/** Sets the password by a link and signs in. All earlier sessions end. Rejects with a Refusal. */
 export async function setPasswordByLink(
   deps: SignInDeps,
   { token, password, code, client, now }: LinkUse,
@@ -168,7 +168,7 @@ export async function setPasswordByLink(
   return opened
 }
 
-/** A new secret, which counts once a code of it is confirmed. Rejects with a Refusal. */
+/** Makes a new secret, which counts once the user confirms a code of it. Rejects with a Refusal. */
 export async function beginSecondFactor(
   deps: SignInDeps,
   { session: { userId }, password, now }: Omit<OwnChange, 'client'> & { readonly password: string },
@@ -214,7 +214,7 @@ interface ConfirmedChange extends OwnChange {
   readonly code: string
 }
 
-/** Ends all recovery codes and makes new ones; the code must be one of the authenticator. Rejects with a Refusal. */
+/** Ends all recovery codes and makes new ones. The code must be one of the authenticator. Rejects with a Refusal. */
 export async function replaceRecoveryCodes(
   deps: SignInDeps,
   { session: { userId }, client, password, code, now }: ConfirmedChange,

@@ -1,6 +1,6 @@
 /**
- * Makes one-time links that let a user choose a password: printed by the command line (24 hours), or sent by mail (one
- * hour). The token has 256 random bits and is stored as SHA-256.
+ * Makes one-time links that let a user choose a password. The command line prints them (24 hours), or a mail has
+ * them (one hour). The token has 256 random bits, and we store its SHA-256.
  *
  * A new password ends all links of the user, used or not.
  */
@@ -31,7 +31,7 @@ const insertLink = prepareWrite<LinkRow>(({ db, slots }) =>
 interface LinkRequest {
   readonly userId: string
   readonly purpose: LinkRow['purpose']
-  /** Without a slash at its end. */
+  /** The public URL without a slash at its end. */
   readonly publicUrl: string
   readonly now: number
 }
@@ -61,7 +61,7 @@ const linkByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
     .where('password_links.token_hash', '=', slot('hash')),
 )
 
-/** The link of a token; also one that was used or has expired. */
+/** Finds the link of a token, even one that was used or has expired. */
 export function findPasswordLink(read: Store['read'], token: string): ReturnType<typeof linkByHash>[number] | null {
   return linkByHash(read, { hash: hashToken(token) })[0] ?? null
 }
@@ -82,7 +82,7 @@ export function usePasswordLink(token: string, now: number): Write {
   return markUsed({ hash: hashToken(token), now })
 }
 
-/** Ends the links of a user that were not used. */
+/** Ends the unused links of a user. */
 export const endPasswordLinks = prepareWrite<{ userId: string; now: number }>(({ db, slot }) =>
   db
     .updateTable('password_links')
@@ -99,7 +99,7 @@ const removeLink = prepareWrite<{ token_hash: string }>(({ db, slot }) =>
   db.deleteFrom('password_links').where('token_hash', '=', slot('token_hash')),
 )
 
-/** Removes some of those past their time; resolves to whether there may be more. */
+/** Removes some of the links past their time. Resolves to whether there may be more. */
 export async function removeOldPasswordLinks({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldLinks(read, { now })
   if (old.length === 0) return false

@@ -1,10 +1,10 @@
 /**
- * The second factor of a user: codes by time (RFC 6238, SHA-1, 6 digits, 30 s), and recovery codes.
+ * The second factor of a user: time-based codes (RFC 6238, SHA-1, six digits, steps of 30 s), and recovery codes.
  *
- * A code counts one step of 30 s early or late, and once: the commit that accepts it stores its step and
- * misses when that step or a later one was accepted before. A recovery code has 80 random bits, is
- * stored as SHA-256, and works once too. The secret itself must be stored as it is, since codes are
- * computed from it; the database file is readable by its owner only.
+ * A code is valid for its step and one step before and after it, and works once: the commit that accepts a code
+ * stores its step, and misses when that step or a later one was accepted before. A recovery code has 80 random bits,
+ * is stored as SHA-256, and works once too. We must store the secret itself, because we compute codes from it. Only
+ * the owner of the database file can read the file.
  */
 import { Secret, TOTP } from 'otpauth'
 import { encodeBase32 } from '../../../base/mail/base32.js'
@@ -31,7 +31,7 @@ export const secondFactorOf = prepareRead<{ userId: string }>()(({ db, slot }) =
 interface NewSecret {
   /** In base32. */
   readonly secret: string
-  /** For the picture that an authenticator reads. */
+  /** The URI that an authenticator reads from the picture. */
   readonly uri: string
 }
 
@@ -40,7 +40,7 @@ export function generateSecret(email: string): NewSecret {
   return { secret: secret.base32, uri: new TOTP({ issuer: ISSUER, label: email, secret }).toString() }
 }
 
-/** The time step of a code; null: it is wrong now, or not newer than `lastStep`. */
+/** Returns the time step of a code. It is null if the code is wrong now, or not newer than `lastStep`. */
 export function findStep(secret: string, code: string, lastStep: number, now: number): number | null {
   const token = code.replaceAll(' ', '')
   if (!/^\d{6}$/.test(token)) return null
@@ -50,7 +50,7 @@ export function findStep(secret: string, code: string, lastStep: number, now: nu
   return step > lastStep ? step : null
 }
 
-/** Misses when this step or a later one was accepted, or the secret has changed. */
+/** Misses when this step or a later one was accepted, or when the secret has changed. */
 const acceptStep = prepareWrite<{ userId: string; secret: string; step: number }>(
   ({ db, slot }) =>
     db
@@ -85,18 +85,18 @@ const unusedCode = prepareRead<{ userId: string; hash: string }>()(({ db, slot }
 
 interface GivenCode {
   readonly userId: string
-  /** A code by time, or a recovery code. */
+  /** A time-based code, or a recovery code. */
   readonly code: string
   readonly now: number
 }
 
 export interface AcceptedCode {
   readonly kind: 'time' | 'recovery'
-  /** Misses when the code was accepted meanwhile. */
+  /** Misses when another request accepted the code first. */
   readonly write: Write
 }
 
-/** Null: the code is wrong or used. */
+/** Null means that the code is wrong or used. */
 export function acceptCode(read: Read, given: GivenCode): AcceptedCode | null {
   const { userId, code, now } = given
   const [user] = secondFactorOf(read, { userId })
@@ -118,12 +118,12 @@ const unusedCodes = prepareRead<{ userId: string }>()(({ db, slot }) =>
     .where('used_at', 'is', null),
 )
 
-/** At most as many as are made at once. */
+/** Counts the unused codes, which are at most as many as we make at once. */
 export function countRecoveryCodes(read: Read, userId: string): number {
   return unusedCodes(read, { userId }).length
 }
 
-/** Replaces a secret that was not confirmed. Misses when a second factor is enabled. */
+/** Replaces a secret that the user has not confirmed. Misses when a second factor is enabled. */
 export const storeSecret = prepareWrite<{ userId: string; secret: string }>(
   ({ db, slot }) =>
     db
@@ -134,7 +134,7 @@ export const storeSecret = prepareWrite<{ userId: string; secret: string }>(
   1,
 )
 
-/** Misses when another secret was stored meanwhile, or the second factor is enabled. */
+/** Misses when another request stored another secret, or when the second factor is enabled. */
 export const enableFactor = prepareWrite<{ userId: string; secret: string; step: number; now: number }>(
   ({ db, slot }) =>
     db
@@ -164,9 +164,9 @@ const insertCode = prepareWrite<{ userId: string; hash: string }>(({ db, slot })
 )
 
 interface NewCodes {
-  /** The codes as people read them, in groups of four: shown once. */
+  /** The codes as people read them, in groups of four. The answer shows them once. */
   readonly codes: readonly string[]
-  /** They replace all codes from before. */
+  /** The writes replace all earlier codes. */
   readonly writes: readonly Write[]
 }
 

@@ -1,8 +1,8 @@
 /**
- * Sessions as the REST listener uses them: the token of a cookie becomes the session of a user.
+ * Checks sessions for the REST listener: the token of a cookie becomes the session of a user.
  *
- * The session is read from the database at each request, so its end takes effect at once, whichever process
- * ended it. Its time of last use is written at most once a minute.
+ * We read the session from the database at each request, so its end takes effect at once, whichever process ended
+ * it. We write its time of last use at most once a minute.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'

@@ -1,8 +1,8 @@
 /**
  * The principal of a request with a session: the user, acting in one of their workspaces.
  *
- * The role is read at each request, so that a removal or another role takes effect at once. There is no
- * key, so nothing but the role limits what the user may do.
+ * We read the role at each request, so a removal or another role takes effect at once. There is no key, so only the
+ * role limits what the user may do.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Read } from '../../../base/storage/db/prepared.js'

@@ -1,9 +1,9 @@
 /**
- * The records of sessions: what a browser holds after a sign-in. A token of 256 random bits is in its
- * cookie and stored only as SHA-256, so that a copy of the database opens no session.
+ * The records of sessions: what a browser holds after a sign-in. Its cookie has a token of 256 random bits. We store
+ * only the SHA-256 of the token, so a copy of the database opens no session.
  *
- * A session ends after `ui.session_idle` without a request, and `ui.session_max` after its sign-in. A row past its time
- * is invalid, whether or not it was removed.
+ * A session ends after `ui.session_idle` without a request, and `ui.session_max` after its sign-in. A row past its
+ * time is invalid, even if it is still there.
  */
 import { createHash } from 'node:crypto'
 import { randomSecret, uuidv7 } from '../../../base/platform/ids.js'
@@ -12,7 +12,7 @@ import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
-/** Sessions of one user; a further one ends the oldest. */
+/** Sessions of one user. A further one ends the oldest. */
 const MAX_SESSIONS = 50
 /** Characters of a browser's name that are stored. */
 const MAX_USER_AGENT = 200
@@ -28,7 +28,7 @@ export interface SessionTimes {
 }
 
 export interface NewSession {
-  /** For the cookie: stored nowhere. */
+  /** The token for the cookie. We store it nowhere. */
   readonly token: string
   readonly row: SessionRow
 }
@@ -41,7 +41,7 @@ export interface Client {
 
 interface SessionRequest extends Client {
   readonly userId: string
-  /** Milliseconds until it ends in any case. */
+  /** Milliseconds until the session ends in any case. */
   readonly lifetime: number
   readonly now: number
 }
@@ -99,7 +99,7 @@ export function insertSession(row: SessionRow): Write[] {
   return [insertRow(row), removeBeyond({ userId: row.user_id, kept: MAX_SESSIONS })]
 }
 
-/** A session by its token, also one past its time; with its user. */
+/** Finds a session by its token, with its user. It also finds one that is past its time. */
 export const sessionByToken = prepareRead<{ hash: string }>()(({ db, slot }) =>
   db
     .selectFrom('sessions')
@@ -133,7 +133,7 @@ export const endSession = prepareWrite<{ id: string; userId: string }>(
   1,
 )
 
-/** Ends all sessions of a user but one. */
+/** Ends all sessions of a user except one. */
 export const endOtherSessions = prepareWrite<{ userId: string; keptId: string }>(({ db, slot }) =>
   db.deleteFrom('sessions').where('user_id', '=', slot('userId')).where('id', '<>', slot('keptId')),
 )
@@ -151,7 +151,7 @@ const removeSession = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('sessions').where('id', '=', slot('id')),
 )
 
-/** Removes some of those past their time; resolves to whether there may be more. */
+/** Removes some of the sessions past their time. Resolves to whether there may be more. */
 export async function removeOldSessions({ read, commit }: Store, now: number): Promise<boolean> {
   const old = oldSessions(read, { now })
   if (old.length === 0) return false

@@ -1,17 +1,18 @@
 /**
  * The limits of attempts to sign in, all in memory.
  *
- * Anyone can use up the attempts of a client address or an account. So attempts with a session, with a link by mail, or
- * in a browser in which the user has signed in before (`known-browsers.ts`) count elsewhere, and guesses of others lock
- * none of them out. Wrong codes after the right password have a limit of their own.
+ * Anyone can use up the attempts of a client address or an account. So three kinds of attempts count separately:
+ * those with a session, those with a link by mail, and those in a browser in which the user has signed in before
+ * (`known-browsers.ts`). Guesses of others lock none of them out. Wrong codes after the right password have a
+ * separate limit.
  */
 import type { PlanLimits } from '../../../base/config/plans.js'
 import type { Address } from '../../../base/mail/address.js'
 import { buildRateRefusal, RateLimit } from '../limits/rate-limit.js'
 
-/** An account, or a mail address that has none. */
+/** An account, or a mail address without one. */
 export interface AccountName {
-  /** In lower case. */
+  /** The address in lower case. */
   readonly email: Address
   readonly userId: string | null
 }
@@ -19,8 +20,8 @@ export interface AccountName {
 const MAX_ACCOUNTS = 100_000
 
 /**
- * The same limit for accounts and for addresses without one, counted apart: attempts at many invented addresses
- * evict no count of an account.
+ * The same limit for accounts and for addresses without one. They count separately, so attempts at many invented
+ * addresses evict no count of an account.
  */
 class AccountLimit {
   private readonly accounts: RateLimit
@@ -39,12 +40,12 @@ class AccountLimit {
 }
 
 export class SignInLimits {
-  /** Keys are client addresses, as `addressKeyOf` groups them. */
+  /** Its keys are client addresses, as `addressKeyOf` groups them. */
   readonly clients = limitOf({ requests_per_minute: 30, requests_per_day: 1_000 })
   readonly accounts = new AccountLimit({ requests_per_minute: 10, requests_per_day: 200 })
-  /** By what proved itself: a session's user, a link's user, or a known browser. */
+  /** Its keys name what proved itself: the user of a session or link, or a known browser. */
   readonly proved = limitOf({ requests_per_minute: 10, requests_per_day: 100 })
-  /** Wrong codes, by user, link or browser. */
+  /** Counts wrong codes, by user, link or browser. */
   readonly codes = limitOf({ requests_per_minute: 10, requests_per_day: 50 })
   /** Links to set a password that are sent to one mail address. */
   readonly links = new AccountLimit({ requests_per_minute: 3, requests_per_day: 10 })
@@ -60,7 +61,7 @@ export function takeAttempt(limit: RateLimit, key: string, now: number): void {
   if (!state.allowed) throw buildRateRefusal(state)
 }
 
-/** Throws a Refusal `rate-limited` if no attempt is left; counts none. */
+/** Counts nothing, and throws a Refusal `rate-limited` if no attempt is left. */
 export function requireAttempt(limit: RateLimit, key: string, now: number): void {
   const state = limit.peek(key, now)
   if (!state.allowed) throw buildRateRefusal(state)

@@ -1,9 +1,9 @@
 /**
- * Signs a user in with mail address, password and, where it is enabled, the second factor.
+ * Signs a user in with mail address, password and, if it is enabled, the second factor.
  *
- * Every sign-in makes a session with a new token. Attempts are limited by client address and by account, or by browser
- * where the user has signed in before, ahead of the costly work, and for addresses without an account too. Both kinds
- * take the same work and get the same answer, so that neither reveals which addresses have an account.
+ * Every sign-in makes a session with a new token. We limit attempts before the costly work: by client address and by
+ * account, or by browser if the user has signed in there before. Addresses without an account have the same limits,
+ * take the same work and get the same answer, so no answer reveals which addresses have an account.
  */
 import type { Address } from '../../../base/mail/address.js'
 import { toLowerCaseAddress } from '../../../base/mail/address.js'
@@ -29,9 +29,9 @@ import {
 import { type AccountName, requireAttempt, type SignInLimits, takeAttempt } from './sign-in-limits.js'
 
 export interface SignInDeps extends Store {
-  /** For attempts that anyone can make. */
+  /** The hasher for attempts that anyone can make. */
   readonly passwords: PasswordHasher
-  /** For a session, a link, or a known browser: others cannot fill its line. */
+  /** The hasher for a session, a link or a known browser. Others cannot fill its line. */
   readonly provedPasswords: PasswordHasher
   readonly attempts: SignInLimits
   readonly sessionTimes: () => Pick<SessionTimes, 'max'>
@@ -40,7 +40,7 @@ export interface SignInDeps extends Store {
 
 /** The browser that gets the session. */
 export interface SignInClient extends Client {
-  /** By which it is known from an earlier sign-in; null: it has none. */
+  /** The token that an earlier sign-in gave to the browser. It is null if the browser has none. */
   readonly browserToken: string | null
 }
 
@@ -52,13 +52,13 @@ interface SignIn {
   readonly now: number
 }
 
-/** A session, and the token by which its browser is known from now on. */
+/** A session, and the token that marks its browser as known from now on. */
 export interface SignedIn {
   readonly session: NewSession
   readonly browserToken: string
 }
 
-/** Changes nothing; misses when the password has changed since it was checked. */
+/** Changes nothing. Misses when the password has changed since it was checked. */
 export const requirePassword = prepareWrite<{ userId: string; hash: string }>(
   ({ db, slot }) =>
     db
@@ -95,7 +95,7 @@ export async function signIn(
   return opened
 }
 
-/** A known browser, for whom attempts count apart from those of others. */
+/** Names a known browser, whose attempts count separately from those of others. */
 function nameGuesser(userId: string, { browserToken }: SignInClient): string {
   return `browser ${userId} ${hashToken(browserToken ?? '')}`
 }
@@ -106,7 +106,7 @@ interface SessionRequest {
   readonly now: number
 }
 
-/** A new session, with the writes that store it and make its browser known. */
+/** Makes a new session, with the writes that store it and make its browser known. */
 export function openSession(
   { sessionTimes }: Pick<SignInDeps, 'sessionTimes'>,
   { userId, client, now }: SessionRequest,
@@ -121,7 +121,7 @@ export function openSession(
 }
 
 interface CountedSignIn extends AccountName {
-  /** Null: the browser is not known. */
+  /** Null means that the browser is not known. */
   readonly guesser: string | null
   readonly client: Client
   readonly now: number
@@ -148,20 +148,21 @@ function wrongPasswordRefusal(): Refusal {
 interface GivenCode {
   readonly userId: string
   readonly code: string | undefined
-  /** For whom wrong codes count. */
+  /** Wrong codes count for this name. */
   readonly guesser: string
   readonly now: number
 }
 
 interface AcceptedFactor {
-  /** None where no second factor is enabled. */
+  /** The list is empty if no second factor is enabled. */
   readonly writes: readonly Write[]
-  /** Null: no recovery code was used. */
+  /** Null means that no recovery code was used. */
   readonly usedCode: AccountChange | null
 }
 
 /**
- * Throws a Refusal if the second factor is enabled and missing or wrong, or `rate-limited` after many wrong ones.
+ * Throws a Refusal if the second factor is enabled and the code is missing or wrong, or `rate-limited` after many
+ * wrong ones.
  */
 export function acceptSecondFactor(
   deps: Pick<SignInDeps, 'read' | 'attempts'>,
@@ -179,7 +180,7 @@ export function acceptSecondFactor(
   return { writes: [write], usedCode: { kind: 'recovery-code-used', left: countRecoveryCodes(read, userId) - 1 } }
 }
 
-/** Throws a Refusal: the code is wrong, or `rate-limited` after many wrong ones. */
+/** Throws a Refusal if the code is wrong, or `rate-limited` after many wrong ones. */
 export function acceptGuess(
   { read, attempts }: Pick<SignInDeps, 'read' | 'attempts'>,
   { userId, code, guesser, now }: GivenCode & { readonly code: string },

@@ -1,8 +1,8 @@
 /**
  * The operator's workspace, which receives mail to `postmaster` and `abuse` of the service.
  *
- * It is the first workspace that the command line creates, until the operator chooses another. Its id
- * is stored, so that it never changes by itself. It cannot be closed (`storage/maintenance/erase.ts`).
+ * It is the first workspace that the command line creates, until the operator chooses another. We store its id, so
+ * it never changes without a command. You cannot close it (`storage/maintenance/erase.ts`).
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
@@ -18,19 +18,25 @@ const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
     .where('service_state.key', '=', slot('key')),
 )
 
-/** Null: there is none yet. */
+/** Null means that there is none yet. */
 export function findOperatorWorkspace(read: Read): string | null {
   return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
 }
 
-/** The operator's workspace, of which the user is owner or admin; null: the user does not operate the service. */
+/**
+ * The operator's workspace, if the user is its owner or admin. Null means that the user does not operate the
+ * service.
+ */
 export function findOperatedBy(read: Read, userId: string): string | null {
   const workspaceId = findOperatorWorkspace(read)
   const role = workspaceId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
   return role === 'owner' || role === 'admin' ? workspaceId : null
 }
 
-/** Only the command line changes it. While there is none, it is read each time: the quickstart makes one in its own process. */
+/**
+ * Caches the operator's workspace, which only the command line changes. While there is none, it reads the database
+ * each time, because the quickstart makes one in its own process.
+ */
 export class OperatorWorkspaceCache {
   private known: string | null = null
 
@@ -42,13 +48,13 @@ export class OperatorWorkspaceCache {
     return this.known
   }
 
-  /** Another process has changed the database. */
+  /** Forgets the workspace, because another process has changed the database. */
   drop(): void {
     this.known = null
   }
 }
 
-/** Makes a workspace that the operator creates the operator's, if there is none yet. */
+/** Makes a workspace of the operator the operator's workspace, if there is none yet. */
 export function initOperatorWorkspace(id: string): Write {
   return initServiceState({ key: OPERATOR_WORKSPACE_KEY, value: id })
 }

@@ -1,8 +1,8 @@
 /**
- * Finds who owns each workspace, from memory. What a tenant could multiply with further workspaces is counted and
- * shared by owner.
+ * Finds who owns each workspace, from memory. We count and share by owner what a tenant could multiply with further
+ * workspaces.
  *
- * Entries stay until they are forgotten or pushed out by later ones. Limit: 10,000 workspaces.
+ * An entry stays until `forget` or `drop` removes it, or until later ones push it out. Limit: 10,000 workspaces.
  */
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -19,7 +19,7 @@ export class WorkspaceOwners {
     this.owners = createLruCache<string>({ max: maxWorkspaces })
   }
 
-  /** The id of the user who owns the workspace; the id of the workspace itself where no one does. */
+  /** The id of the user who owns the workspace, or the id of the workspace if it has no owner. */
   readonly ownerOf = (workspaceId: string): string => {
     const known = this.owners.get(workspaceId)
     if (known !== undefined) return known
@@ -28,12 +28,12 @@ export class WorkspaceOwners {
     return owner
   }
 
-  /** To be called when this process has transferred or closed the workspace. */
+  /** Call this when this process has transferred or closed the workspace. */
   forget(workspaceId: string): void {
     this.owners.delete(workspaceId)
   }
 
-  /** To be called when another process has changed the database. */
+  /** Call this when another process has changed the database. */
   drop(): void {
     this.owners.clear()
   }

@@ -1,6 +1,6 @@
 /**
- * A *workspace* is a tenant: the keys, domains, emails and members of one team or customer; its record is read and
- * changed here. A workspace and its owner are created in one commit, on the command line with a first key, so a
+ * A *workspace* is a tenant: the keys, domains, emails and members of one team or customer. This file reads and
+ * changes its record. One commit creates a workspace and its owner, on the command line with a first key, so a
  * workspace without an owner never exists.
  */
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
@@ -31,7 +31,7 @@ export const allWorkspaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('workspaces').select(['id', 'name', 'slug', 'plan', 'created_at']).orderBy('created_at').orderBy('id'),
 )
 
-/** A page of all workspaces by slug, with their owners; those whose slug is from `prefix` up to `end`. */
+/** A page of all workspaces by slug, with their owners. It has those whose slug is from `prefix` up to `end`. */
 export const workspacesBySlug = prepareRead<{ after: string; prefix: string; end: string; limit: number }>()(
   ({ db, slot }) =>
     selectWithOwner(db)
@@ -42,7 +42,7 @@ export const workspacesBySlug = prepareRead<{ after: string; prefix: string; end
       .limit(slot('limit')),
 )
 
-/** No row if it was deleted. */
+/** There is no row if the workspace was deleted. */
 export const workspaceWithOwner = prepareRead<{ id: string }>()(({ db, slot }) =>
   selectWithOwner(db).where('workspaces.id', '=', slot('id')),
 )
@@ -65,12 +65,12 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
-/** By whom the workspace is counted: the user who owns it; the workspace itself where no one does. */
+/** Who a workspace counts for: the user who owns it, or the workspace itself if it has no owner. */
 export function findOwnerId(read: Read, workspaceId: string): string {
   return ownerOf(read, { workspaceId })[0]?.user_id ?? workspaceId
 }
 
-/** The role of a user in a workspace; no row if they are not a member. */
+/** The role of a user in a workspace. There is no row if the user is not a member. */
 export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -104,12 +104,12 @@ export const workspaceOfUser = prepareRead<{ userId: string; workspaceId: string
   selectUserWorkspaces(builder).where('workspaces.id', '=', builder.slot('workspaceId')),
 )
 
-/** No row if it was deleted. */
+/** There is no row if the workspace was deleted. */
 export const workspaceById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('id').where('id', '=', slot('id')),
 )
 
-/** Changes nothing; misses when the workspace was deleted. First in a commit of many. */
+/** Changes nothing. It comes first in a commit of many writes, and misses when the workspace was deleted. */
 export const requireWorkspace = prepareWrite<{ id: string }>(
   ({ db, slot }) =>
     db
@@ -119,7 +119,7 @@ export const requireWorkspace = prepareWrite<{ id: string }>(
   1,
 )
 
-/** How many a user owns. */
+/** How many workspaces a user owns. */
 export const countOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -128,7 +128,7 @@ export const countOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
-/** The oldest of the workspaces that a user owns: ids begin with the time. */
+/** The oldest of the workspaces that a user owns. Ids begin with the time. */
 export const oldestOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
@@ -147,7 +147,7 @@ const ownedBeside = prepareRead<{ userId: string; workspaceId: string }>()(({ db
     .limit(1),
 )
 
-/** Whether one owner becomes two by this transfer, each with limits of their own. */
+/** Tells whether this transfer makes two owners of one, each with separate limits. */
 export function addsOwner(
   read: Read,
   { workspaceId, from, to }: { readonly workspaceId: string; readonly from: string; readonly to: string },
@@ -175,7 +175,7 @@ const setIcon = prepareWrite<{ id: string; iconUrl: string | null }>(
   1,
 )
 
-/** Changes nothing; misses when the user is no longer the owner. First in a commit of the owner. */
+/** Changes nothing. It comes first in a commit of the owner, and misses when the user is no longer the owner. */
 export const requireOwner = prepareWrite<{ workspaceId: string; userId: string }>(
   ({ db, slot }) =>
     db
@@ -199,16 +199,16 @@ export function changeWorkspace(
   ]
 }
 
-/** A slug that no other workspace has now; the unique index of the table decides. */
+/** A slug that no other workspace has now. The unique index of the table decides. */
 function findFreeSlug(read: Read, name: string, own: string): string {
   return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
 }
 
-/** The name in lower case, its words joined by `-`, made unique by a number: `acme`, `acme-2`. */
+/** Joins the words of the name by `-` in lower case, and makes the result unique with a number: `acme`, `acme-2`. */
 export function buildUniqueSlug(name: string, isTaken: (slug: string) => boolean): string {
   const words = name
     .normalize('NFKD')
-    // Upper case first, which turns ß into ss.
+    // Upper case first, because it turns ß into ss.
     .toUpperCase()
     .toLowerCase()
     .replace(/\p{M}/gu, '')

@@ -1,13 +1,13 @@
 /**
- * Seals a message that is passed on: an ARC set (RFC 8617 section 5.1) of results, message signature and seal, with
+ * Seals a message that we pass on: an ARC set (RFC 8617 section 5.1) of results, message signature and seal, with
  * rsa-sha256, relaxed/relaxed.
  *
- * The message signature covers what a DKIM signature of ours covers, and DKIM-Signature fields; like there, From is
- * listed once more than it occurs. It never covers ARC fields or Authentication-Results (section 4.1.2). The seal covers
- * all sets in order, the new one last, without the message.
+ * The message signature covers what our DKIM signatures cover, and the DKIM-Signature fields. Like them, it lists
+ * From once more than From occurs. It never covers ARC fields or Authentication-Results (section 4.1.2). The seal
+ * covers all sets in order, the new one last, without the message.
  *
- * Relies on a chain that was verified: each instance from 1 has exactly one field of each kind. Runs on the signing
- * thread, as RSA does.
+ * It relies on a chain that was verified: each instance from 1 has exactly one field of each kind. It runs on the
+ * signing thread, as RSA does.
  */
 import { sign } from 'node:crypto'
 import {
@@ -21,9 +21,9 @@ import { canonicalizeField, hashRelaxedBody } from './canonical.js'
 import { type DkimKey, foldBase64, foldNames, selectSignedFields, signedNames } from './sign.js'
 
 export interface ArcSet {
-  /** 1 to `MAX_ARC_SETS`: one more than the message has. */
+  /** The instance from 1 to `MAX_ARC_SETS`: one more than the message has. */
   readonly instance: number
-  /** The result of the chain that the message came with. */
+  /** The result for the chain of the message as it arrived. */
   readonly validation: 'none' | 'pass'
   /** The value of our Authentication-Results field, on one line. */
   readonly results: string
@@ -35,10 +35,10 @@ export const MAX_ARC_SETS = 50
 const FOLD = '\r\n '
 const fieldNames = ['arc-authentication-results', 'arc-message-signature', 'arc-seal'] as const
 const coveredNames = [...signedNames, 'dkim-signature'] as const
-/** Tags of a seal before its instance, in any order. */
+/** Tags of a seal before its instance. Their order is free. */
 const MAX_TAGS = 20
 
-/** The three fields with their CRLF, to be put on top of `raw`. `bodyHash`: as in `signDkim`. */
+/** Returns the three fields with their CRLF, to be put on top of `raw`. `bodyHash` is the same as in `signDkim`. */
 export function sealArc(raw: Buffer, key: DkimKey, now: number, set: ArcSet, bodyHash?: string): string {
   const header = scanHeader(raw)
   const { instance, validation } = set
@@ -63,9 +63,9 @@ export function sealArc(raw: Buffer, key: DkimKey, now: number, set: ArcSet, bod
   return complete(seal, chain, key) + signature + results
 }
 
-/** Seals that are counted: more than a valid chain has. */
+/** Seals that we count: more than a valid chain has. */
 const MAX_COUNTED = 2 * MAX_ARC_SETS
-/** Octets of a seal that are searched for its instance. */
+/** Bytes of a seal in which we search for its instance. */
 const MAX_SEARCHED = 4_096
 
 /** The number of sets that a message has: the highest instance of its seals. */
@@ -74,7 +74,7 @@ export function countArcSets(raw: Buffer, header: Header): number {
   return Math.max(0, ...seals.map((field) => instanceOf(raw, field)))
 }
 
-/** The field with its signature over what it covers and itself. */
+/** Returns the field with its signature, which covers `covered` and the field itself. */
 function complete(unsigned: string, covered: string, { keyObject }: DkimKey): string {
   const own = canonicalizeOwn(unsigned).slice(0, -2)
   const signature = sign('sha256', Buffer.from(covered + own, 'latin1'), keyObject)
@@ -88,7 +88,7 @@ function canonicalizeOwn(field: string): string {
     .join('')
 }
 
-/** The sets before `instance`, each in the order results, message signature, seal. */
+/** The sets before `instance`. Each has the order results, message signature, seal. */
 function canonicalizeChain(raw: Buffer, header: Header, instance: number): string {
   const sets = Array.from({ length: instance - 1 }, (): string[] => [])
   for (const [place, name] of fieldNames.entries()) {
@@ -100,7 +100,7 @@ function canonicalizeChain(raw: Buffer, header: Header, instance: number): strin
   return sets.flat().join('')
 }
 
-/** The tag `i=`; 0: there is none. */
+/** The tag `i=`. It is 0 if there is none. */
 function instanceOf(raw: Buffer, field: HeaderField): number {
   for (const tag of readFieldValue(raw, field, MAX_SEARCHED).split(';', MAX_TAGS)) {
     const digits = /^\s{0,9}i\s{0,9}=\s{0,9}(\d{1,2})\s{0,9}$/.exec(tag)?.[1]
@@ -111,7 +111,7 @@ function instanceOf(raw: Buffer, field: HeaderField): number {
 
 const MAX_LINE = 76
 
-/** In lines at blanks. Printable ASCII: the values were quoted when the results were written. */
+/** Folds the text at blanks. It is printable ASCII, because the values were quoted when the results were written. */
 function foldWords(text: string): string {
   const lines: string[] = []
   for (const word of text

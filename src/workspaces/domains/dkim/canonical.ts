@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { HeaderField } from '../../../base/mail/header-fields.js'
 
-/** Bytes hashed in one turn: about a millisecond. */
+/** Bytes that one turn hashes, which takes about a millisecond. */
 const WINDOW_BYTES = 524_288
 
 const TAB = 0x09
@@ -22,7 +22,7 @@ const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 
-/** `name:value` and CRLF, as Latin-1: each character one byte of the message. */
+/** Returns `name:value` and CRLF as Latin-1: each character is one byte of the message. */
 export function canonicalizeField(raw: Buffer, field: HeaderField): string {
   const out = Buffer.allocUnsafe(field.end - field.colon)
   return `${field.name}:${out.toString('latin1', 0, unfold(raw, field.colon + 1, field.end, out))}\r\n`
@@ -36,7 +36,7 @@ export function hashRelaxedBody(raw: Buffer, bodyStart: number): string {
   return step.value
 }
 
-/** The same, yielding to the event loop between windows; by another algorithm if asked for. */
+/** Does the same, but yields to the event loop between windows. The caller may choose another algorithm. */
 export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number, algorithm = 'sha256'): Promise<string> {
   const steps = hashBodySteps(raw, bodyStart, algorithm)
   let step = steps.next()
@@ -62,7 +62,7 @@ function* hashBodySteps(raw: Buffer, bodyStart: number, algorithm = 'sha256'): G
   return hash.digest('base64')
 }
 
-/** Writes the value at `start` to `end` into `out`, unfolded and with single spaces; returns its length. */
+/** Writes the value from `start` to `end` into `out`, unfolded and with single spaces. Returns its length. */
 function unfold(raw: Buffer, start: number, end: number, out: Buffer): number {
   let size = 0
   let blank = false
@@ -90,25 +90,25 @@ function findContentEnd(raw: Buffer, bodyStart: number): number {
   return end
 }
 
-/** A window ends after a line feed: no state crosses it. */
+/** A window ends after a line feed, so no state crosses its end. */
 function findWindowEnd(raw: Buffer, at: number, end: number): number {
   if (end - at <= WINDOW_BYTES) return end
   const lf = raw.indexOf(LF, at + WINDOW_BYTES)
   return lf === -1 || lf >= end ? end : lf + 1
 }
 
-/** The bytes from `start` to `end` with blanks relaxed; the same memory if nothing changes. */
+/** The bytes from `start` to `end` with relaxed blanks. It is the same memory if nothing changes. */
 function relaxWhitespace(raw: Buffer, start: number, end: number): Buffer {
   const part = raw.subarray(start, end)
   const dirty = findFirstChange(part)
   return dirty === -1 ? part : collapseWhitespace(part, dirty)
 }
 
-/** Offset of the first blank that changes; -1: none. */
+/** Offset of the first blank that changes, or -1 if none does. */
 function findFirstChange(part: Buffer): number {
   const tab = part.indexOf(TAB)
   const end = tab === -1 ? part.length : tab
-  // Base64 has no spaces; the native search finds that out much faster than the loop.
+  // Base64 has no spaces. The native search finds that out much faster than the loop.
   for (let at = part.indexOf(SPACE); at < end && at !== -1; at++) {
     if (part[at] !== SPACE) continue
     const next = part[at + 1]

@@ -1,12 +1,12 @@
 /**
  * Decides whether TXT records in DNS hold a certain DKIM key (RFC 6376 section 3.6.1). Pure.
  *
- * A customer may set the record by hand: blanks and folds within the key, the order of tags and unknown tags do not matter, but a
- * verifier must accept the record. If a name has several key records, a verifier may use any of them (section 3.6.2.2),
- * so all must hold the key.
+ * A customer may set the record by hand. So blanks and folds within the key, the order of tags and unknown tags do
+ * not matter, but a verifier must accept the record. If a name has several key records, a verifier may use any of
+ * them (section 3.6.2.2), so all must hold the key.
  */
 
-/** Bound the work on untrusted records: key records are not longer, and a name does not have more of them. */
+/** Bounds for the work on untrusted records. Key records are not longer, and a name does not have more of them. */
 const MAX_RECORD_LENGTH = 4096
 const MAX_RECORDS = 20
 
@@ -37,13 +37,15 @@ export function parsePublicKey(text: string): Buffer | null {
   return Buffer.from(encoded, 'base64')
 }
 
-/** Whether a colon-separated tag is absent, or names one of these. */
+/** Tells whether a colon-separated tag is absent, or names one of these. */
 function tagAllows(tags: ReadonlyMap<string, string>, name: string, words: readonly string[]): boolean {
   const value = tags.get(name)
   return value === undefined || value.split(':').some((word) => words.includes(word.trim().toLowerCase()))
 }
 
-/** Whether every key record among `texts`, and at least one, holds the key of `publicRecord`. */
+/**
+ * Tells whether at least one of `texts` is a key record, and whether all key records hold the key of `publicRecord`.
+ */
 export function holdsKey(texts: readonly string[], publicRecord: string): boolean {
   const expected = parsePublicKey(publicRecord)
   const records = texts.filter((text) => /(?:^|;)\s*p\s*=/i.test(text.slice(0, MAX_RECORD_LENGTH)))

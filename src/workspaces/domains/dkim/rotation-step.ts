@@ -31,8 +31,8 @@ interface RotationFacts {
 }
 
 /**
- * The selector that the next rotation moves to. If an imported key signs under a selector of its own, both are idle:
- * then the one that has been idle longest.
+ * The selector to which the next rotation moves. If an imported key signs under another selector, both are idle.
+ * Then it is the one that has been idle longest.
  */
 export function findIdleSelector(keys: readonly Omit<RotationKey, 'usable_at'>[]): Selector {
   const idleSince = (idle: Selector): number => {
@@ -55,7 +55,7 @@ export function decideRotationStep({ keys, retirementTime, visible, now }: Rotat
   return { kind: visible ? 'switch' : 'unseen', selector }
 }
 
-/** Whether a rotation made this key and it has not signed yet: DNS need not show it. */
+/** Tells whether a rotation made this key and the key has not signed yet. DNS need not show such a key. */
 export function isIncomingKey({ signing, usable_at, retired_at }: Omit<RotationKey, 'selector'>): boolean {
   return signing === 0 && usable_at > 0 && retired_at === null
 }

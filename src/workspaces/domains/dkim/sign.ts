@@ -1,12 +1,12 @@
 /**
  * Signs a message with DKIM: rsa-sha256, relaxed/relaxed (RFC 6376, RFC 8301).
  *
- * Every occurrence of the fields in `signedNames` is covered, from the bottom up (section 5.4.2). From is listed once
- * more than it occurs, so that a second From added later breaks the signature (section 8.15). Tags: v, a, c, d, s, t,
- * h, bh, b; no l=, i= or x=.
+ * The signature covers every occurrence of the fields in `signedNames`, from the bottom up (section 5.4.2). It lists
+ * From once more than From occurs, so a second From that someone adds later breaks the signature (section 8.15). It
+ * has the tags v, a, c, d, s, t, h, bh and b, but no l=, i= or x=.
  *
- * RSA takes some 0.3 ms, so this runs on the signing thread. It signs the fields that `scanHeader` finds, so a message
- * whose header does not end with an empty line must go through `spliceHeader` first.
+ * RSA takes some 0.3 ms, so this runs on the signing thread. It signs the fields that `scanHeader` finds, so a
+ * message whose header does not end with an empty line must go through `spliceHeader` first.
  *
  * Limit: a line of the field has at most 78 octets unless domain or selector are longer.
  */
@@ -18,7 +18,7 @@ export interface DkimKey {
   /** The `d=` tag: a domain name in A-labels. */
   readonly domain: string
   readonly selector: string
-  /** RSA. Parsed once: parsing a PEM costs more than the signature. */
+  /** An RSA key, parsed once, because parsing a PEM costs more than the signature. */
   readonly keyObject: KeyObject
 }
 
@@ -44,8 +44,8 @@ const MAX_LINE_LENGTH = 78
 const FOLD = '\r\n '
 
 /**
- * The complete field, folded, with its CRLF, to be put on top of `raw`. With `bodyHash`, the body was hashed before and
- * need not be in `raw`.
+ * Returns the complete field, folded, with its CRLF, to be put on top of `raw`. If `bodyHash` is given, the body was
+ * hashed before and need not be in `raw`.
  */
 export function signDkim(raw: Buffer, key: DkimKey, now: number, bodyHash?: string): string {
   const { fields, bodyStart } = scanHeader(raw)
@@ -57,14 +57,14 @@ export function signDkim(raw: Buffer, key: DkimKey, now: number, bodyHash?: stri
   return `${unsigned}${foldBase64(signature.toString('base64'), 'b='.length + 1)}\r\n`
 }
 
-/** By name in the order of the tag; occurrences of one name from the bottom up. */
+/** Selects the fields by name in the order of the tag. Occurrences of one name come from the bottom up. */
 export function selectSignedFields(fields: readonly HeaderField[], covered: readonly string[]): readonly HeaderField[] {
   const byName = new Map<string, HeaderField[]>(covered.map((name) => [name, []]))
   for (const field of fields) byName.get(field.name)?.unshift(field)
   return [...byName.values()].flat()
 }
 
-/** The field up to and with `b=`. */
+/** The field up to and including `b=`. */
 function buildSignatureField(key: DkimKey, now: number, names: readonly string[], bodyHash: string): string {
   return [
     'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed;',
@@ -76,7 +76,7 @@ function buildSignatureField(key: DkimKey, now: number, names: readonly string[]
   ].join(FOLD)
 }
 
-/** The names separated by colons, folded after a colon. */
+/** Joins the names with colons, and folds after a colon. */
 export function foldNames(names: readonly string[]): string {
   let text = ''
   let room = MAX_LINE_LENGTH - ' h='.length
@@ -92,7 +92,7 @@ export function foldNames(names: readonly string[]): string {
   return text
 }
 
-/** `text` in lines, the first of which already holds `used` octets. */
+/** Divides `text` into lines. The first line already holds `used` octets. */
 export function foldBase64(text: string, used: number): string {
   const lines = [text.slice(0, MAX_LINE_LENGTH - used)]
   for (let at = MAX_LINE_LENGTH - used; at < text.length; at += MAX_LINE_LENGTH - 1)
@@ -100,7 +100,7 @@ export function foldBase64(text: string, used: number): string {
   return lines.join(FOLD)
 }
 
-/** Our own field in canonical form: its folds are the only blanks that are not single spaces. */
+/** Our field in canonical form. Its folds are the only blanks that are not single spaces. */
 function canonicalizeSignatureField(field: string): string {
   return field.replace('DKIM-Signature: ', 'dkim-signature:').replaceAll('\r\n', '')
 }

@@ -1,8 +1,9 @@
 /**
  * The DKIM keys of sending domains and of the service itself.
  *
- * Each domain has two selectors, one of which signs, so that a rotation moves to the other without a change of the
- * customer's DNS. The signing key cache holds each key as a `KeyObject`: parsing a PEM costs more than signing.
+ * Each domain has two selectors. One of them signs, so a rotation moves to the other without a change of the
+ * customer's DNS. The signing key cache holds each key as a `KeyObject`, because parsing a PEM costs more than
+ * signing.
  */
 import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../../base/mail/address.js'
@@ -31,7 +32,7 @@ export const insertDkimKey = prepareWrite<DkimKeyRow>(({ db, slot }) =>
   }),
 )
 
-/** Must precede the write that lets another key of the domain sign. */
+/** This write must come before the write that lets another key of the domain sign. */
 export const stopSigning = prepareWrite<{ workspaceId: string; domain: DomainName; now: number }>(({ db, slot }) =>
   db
     .updateTable('dkim_keys')
@@ -41,7 +42,7 @@ export const stopSigning = prepareWrite<{ workspaceId: string; domain: DomainNam
     .where('signing', '=', 1),
 )
 
-/** Misses if this key is gone because its selector has another key. */
+/** Misses if this key is gone, because its selector has another key. */
 export const startSigning = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -61,7 +62,7 @@ export const deleteDkimKey = prepareWrite<{ workspaceId: string; domain: DomainN
       .where('selector', '=', slot('selector')),
 )
 
-/** Misses if the key is gone, or signs. */
+/** Misses if the key is gone, or if it signs. */
 export const deleteIdleKey = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db

@@ -1,10 +1,10 @@
 /**
  * Makes DKIM signatures on a thread, in batches (docs/decisions/dkim-signer.md).
  *
- * Requests that arrive while a batch is being signed form the next batch. If the thread exits, its batch is rejected,
- * because one of its messages may be the cause; waiting requests go to a new thread. A body that is too large to be
- * copied is hashed on the main thread, in steps, and only its header is sent. Of messages of broadcasts a batch has a
- * few, so that other mail never waits for many.
+ * Requests that arrive while the thread signs a batch form the next batch. If the thread exits, its batch is
+ * rejected, because one of its messages may be the cause, and waiting requests go to a new thread. The main thread
+ * hashes a body that is too large to be copied, in steps, and sends only its header. A batch has only a few messages
+ * of broadcasts, so that other mail never waits for many.
  *
  * Limit: one thread makes as many signatures as one core can: 1,000 to 4,000 a second with RSA of 2048 bits.
  */
@@ -17,13 +17,13 @@ import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
 import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
 
-/** Bytes of one message that are copied at most, and of a batch approximately. */
+/** Bytes of one message that are copied at most. A batch has about as many. */
 const MAX_COPIED_BYTES = 262_144
 const MAX_BATCH_BYTES = 1_048_576
 /** Messages of broadcasts in one batch. */
 const MAX_BULK_JOBS = 4
 const MAX_KEYS = 1_000
-/** The thread holds one batch at a time; the default would delay garbage collection. */
+/** The thread holds one batch at a time. The default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 }
 
 interface PendingSignature {
@@ -43,7 +43,7 @@ export class SigningThread {
   private readonly createWorker: () => Worker
   private worker: Worker | null = null
   private readonly pending: PendingSignature[] = []
-  /** Messages of broadcasts. */
+  /** Waiting requests for messages of broadcasts. */
   private readonly pendingBulk: PendingSignature[] = []
   /** The batch that the thread is signing. */
   private inFlight: readonly PendingSignature[] = []
@@ -52,20 +52,20 @@ export class SigningThread {
   private readonly keyNumbers = new Map<DkimKey, number>()
   private isStopped = false
 
-  /** `start`: tests keep the thread to end it. */
+  /** Tests pass `start` and keep the thread, so that they can end it. */
   constructor(start: () => Worker = startWorker) {
     this.createWorker = start
   }
 
   /**
-   * The field to put on top of `raw`. `key` must be the same object for each message: the thread knows it by identity.
-   * `isBulk`: the message belongs to a broadcast.
+   * Returns the field to put on top of `raw`. `key` must be the same object for each message, because the thread
+   * knows it by identity. `isBulk` says that the message belongs to a broadcast.
    */
   sign(raw: Buffer, key: DkimKey, now: number, isBulk = false): Promise<string> {
     return this.request(isBulk ? this.pendingBulk : this.pending, { raw, key, now, arc: undefined })
   }
 
-  /** The fields of an ARC set to put on top of `raw`. */
+  /** Returns the fields of an ARC set to put on top of `raw`. */
   seal(raw: Buffer, key: DkimKey, now: number, arc: ArcSet): Promise<string> {
     return this.request(this.pending, { raw, key, now, arc })
   }
@@ -81,7 +81,7 @@ export class SigningThread {
     return this.enqueue(queue, { ...job, raw: raw.subarray(0, bodyStart), bodyHash })
   }
 
-  /** Keys may have changed: the thread drops all of them. */
+  /** Makes the thread drop all keys, because keys may have changed. */
   forgetKeys(): void {
     this.keyNumbers.clear()
     this.worker?.postMessage({ kind: 'forget' } satisfies SignerMessage)
@@ -92,7 +92,7 @@ export class SigningThread {
     return busyTimeOf(this.worker)
   }
 
-  /** Ends the thread; waiting requests are rejected. */
+  /** Ends the thread and rejects waiting requests. */
   async stop(): Promise<void> {
     this.isStopped = true
     if (this.postTimer !== null) clearImmediate(this.postTimer)
@@ -109,7 +109,7 @@ export class SigningThread {
     })
   }
 
-  /** In the next turn, so that all requests of this turn are in the batch. */
+  /** Posts in the next turn, so that the batch has all requests of this turn. */
   private schedulePost(): void {
     if (this.postTimer !== null || this.inFlight.length > 0 || this.isStopped) return
     if (this.pending.length + this.pendingBulk.length === 0) return
@@ -155,7 +155,7 @@ export class SigningThread {
   private startWorker(): Worker {
     const worker = this.createWorker()
     worker.on('message', (answers: readonly SigningAnswer[]) => {
-      // A late answer of a thread that was given up would be taken for the answer to the next batch.
+      // Without this check, a late answer of a thread that was given up would count as the answer to the next batch.
       if (worker === this.worker) this.handleAnswers(answers)
     })
     worker.on('error', (error) => this.handleWorkerLoss(worker, error))
@@ -174,7 +174,7 @@ export class SigningThread {
     })
   }
 
-  /** The next batch starts a new thread, which knows no keys. */
+  /** Forgets the thread and its keys. The next batch starts a new thread. */
   private handleWorkerLoss(worker: Worker | null, cause: Error): void {
     if (worker !== this.worker) return
     const waiting = this.isStopped ? [...this.pending.splice(0), ...this.pendingBulk.splice(0)] : []
@@ -187,7 +187,7 @@ export class SigningThread {
   }
 }
 
-/** Removes the first jobs, as many as a batch may have, and one at least. */
+/** Removes the first jobs: as many as a batch may have, and at least one. */
 function takeJobs(queue: PendingSignature[], maxJobs: number): readonly PendingSignature[] {
   let bytes = 0
   const over = queue.findIndex(({ raw }) => {

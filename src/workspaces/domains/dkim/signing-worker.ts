@@ -1,5 +1,5 @@
 /**
- * The signing thread: signs the messages of a batch one after the other and answers.
+ * The signing thread: it signs the messages of a batch one after the other and answers.
  *
  * A message that cannot be signed does not affect the others of its batch.
  */

@@ -1,7 +1,7 @@
 /**
- * The enabled forwarding rules of domains, from memory, for every message that comes in.
+ * The enabled forwarding rules of domains, cached in memory for every message that comes in.
  *
- * Entries stay until they are dropped or pushed out. Limit: 100,000 targets and domains in all.
+ * Entries stay until they are dropped or pushed out. Limit: 100,000 targets and domains in total.
  */
 import { type Address, type DomainName, domainOf } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
@@ -20,7 +20,7 @@ export interface ActiveRule {
   readonly keep: boolean
 }
 
-/** By local part. */
+/** Rules by local part. */
 type DomainRules = ReadonlyMap<string, ActiveRule>
 
 export class ForwardRuleCache {
@@ -50,7 +50,7 @@ function keyOf(workspaceId: string, domain: DomainName): string {
   return `${workspaceId} ${domain}`
 }
 
-/** The one that matches an address of the workspace. */
+/** Finds the rule that matches an address of the workspace. */
 export function findRule(
   rules: Pick<ForwardRuleCache, 'find'>,
   workspaceId: string,

@@ -1,8 +1,10 @@
 /**
- * Forwarding rules of a domain that receives mail: which addresses, to which others, to which webhook.
+ * Forwarding rules of a domain that receives mail. A rule says which addresses forward to which others and to which
+ * webhook.
  *
- * A rule names a local part, or `*` for all that no other rule of the domain names. A message to `sales+x` is matched by
- * the rule `sales+x`, else by `sales`, else by `*`. Case and unnecessary quotes are ignored.
+ * A rule names a local part, or `*` for all that no other rule of the domain names. The rule `sales+x` matches a
+ * message to `sales+x`. If there is none, the rule `sales` matches, and otherwise `*`. Case and unnecessary quotes
+ * do not matter.
  */
 import type { Selectable } from 'kysely'
 import {
@@ -47,7 +49,7 @@ interface RuleRef {
   readonly id: string
 }
 
-/** The complete new values. Misses if the rule is gone. */
+/** Stores the complete new values. Misses if the rule is gone. */
 export const updateRule = prepareWrite<
   RuleRef & { targets: Json<readonly Address[]>; webhook_id: string | null; keep: Flag; enabled: Flag }
 >(
@@ -77,7 +79,7 @@ export const deleteRule = prepareWrite<RuleRef>(
   1,
 )
 
-/** In the commit that deletes the domain. */
+/** Deletes the rules in the commit that deletes the domain. */
 export const deleteRulesOf = prepareWrite<Pick<SendingDomain, 'id' | 'workspace_id'>>(({ db, slot }) =>
   db.deleteFrom('forward_rules').where('workspace_id', '=', slot('workspace_id')).where('domain_id', '=', slot('id')),
 )
@@ -100,14 +102,17 @@ export const rulesOfDomain = prepareRead<Omit<RuleRef, 'id'>>()(({ db, slot }) =
     .orderBy('local_part'),
 )
 
-/** The rule for a local part (as `localPartKey` makes it) among those of its domain. */
+/** Picks the rule for a local part (as `localPartKey` makes it) among those of its domain. */
 export function pickRule<Rule>(rules: ReadonlyMap<string, Rule>, key: string): Rule | undefined {
   const plus = key.indexOf('+')
   const base = plus > 0 && !key.startsWith('"') ? rules.get(key.slice(0, plus)) : undefined
   return rules.get(key) ?? base ?? rules.get(CATCH_ALL)
 }
 
-/** The local part that a user named: alone, as an address of the domain, or `*`. Throws a Refusal `invalid-parameter`. */
+/**
+ * The local part that a user named: alone, as an address of the domain, or as `*`. Throws a Refusal
+ * `invalid-parameter`.
+ */
 export function parseMatch(text: string, domain: DomainName): string {
   if (text === CATCH_ALL || text === `${CATCH_ALL}@${domain}`) return CATCH_ALL
   const address = tryParseAddress(text) ?? tryParseAddress(`${text}@${domain}`)
@@ -115,7 +120,7 @@ export function parseMatch(text: string, domain: DomainName): string {
   throw buildInvalid('match', text, `allowed: a local part, an address of ${domain}, or "*" for all others`)
 }
 
-/** Throws a Refusal if the rule would match what it forwards: such a message would come back for ever. */
+/** Throws a Refusal if the rule would match what it forwards, because such a message would come back forever. */
 export function requireNoLoop(match: string, domain: DomainName, targets: readonly Address[]): void {
   for (const [place, target] of targets.entries()) {
     if (domainOf(target) !== domain) continue

@@ -1,8 +1,9 @@
 /**
- * Addresses outside that a workspace forwards to. Nothing is forwarded to one before its owner has agreed, by a link in
- * a mail; the same link withdraws it. So no workspace can have its mail sent to an address that did not ask for it.
+ * External addresses to which a workspace forwards. We forward nothing to an address before its owner has agreed by
+ * a link in a mail. The same link withdraws the agreement. So no workspace can send its mail to an address that did
+ * not ask for it.
  *
- * An address in a verified domain of the workspace itself needs no agreement. An agreement is for all rules of the
+ * An address in a verified domain of the workspace needs no agreement. An agreement is valid for all rules of the
  * workspace.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
@@ -21,11 +22,11 @@ import { domainByName } from '../rows/sending-domains.js'
 
 export type ForwardTarget = Selectable<Tables['forward_targets']>
 
-/** Addresses of a workspace, agreed or not. */
+/** Addresses of a workspace. They count whether their owners have agreed or not. */
 const MAX_ADDRESSES = 1_000
-/** Requests that a workspace may have sent to addresses in a day. */
+/** Requests for agreement that a workspace may send in a day. */
 const MAX_REQUESTS_PER_DAY = 50
-/** Requests that an address may get which it does not answer. */
+/** Requests that an address may get without answering. */
 const MAX_REQUESTS = 3
 
 const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
@@ -57,7 +58,7 @@ const setConfirmed = prepareWrite<{ id: string; at: Timestamp | null; requests: 
     .where('id', '=', slot('id')),
 )
 
-/** `at` null: its owner withdraws, and is not asked again. */
+/** A null `at` means that the owner of the address withdraws. Then we do not ask again. */
 export function changeAgreement(id: string, at: Timestamp | null): Write {
   return setConfirmed({ id, at, requests: at === null ? MAX_REQUESTS : 0 })
 }
@@ -83,7 +84,7 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .selectFrom('forward_targets')
     .select((eb) => [
       eb.fn.countAll<number>().as('all'),
-      // Those inside an own domain were never asked: they had agreed at once.
+      // We never asked addresses in an own domain, which agreed at once.
       sql<number>`count(*) filter (where requested_at > ${slot('since')} and confirmed_at is not requested_at)`.as(
         'recent',
       ),
@@ -91,7 +92,7 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Not one that is not asked any more: it would be asked anew. `lower` is that of ASCII. */
+/** Finds addresses that no rule names. It spares one that we stopped asking: a new rule would ask it again. `lower` is ASCII. */
 const isUnused = sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
   { table: 'forward_rules', column: 'targets' },
   { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
@@ -114,7 +115,7 @@ const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({
     .where(isUnused),
 )
 
-/** Whether mail of the workspace may be forwarded to the address. */
+/** Tells whether the workspace may forward mail to the address. */
 export function isConfirmed(read: Read, workspaceId: string, address: Address): boolean {
   const [row] = targetByKey(read, { workspaceId, key: toLowerCaseAddress(address) })
   return row !== undefined && row.confirmed_at !== null
@@ -123,11 +124,14 @@ export function isConfirmed(read: Read, workspaceId: string, address: Address): 
 /** What a rule with these addresses needs. */
 interface TargetRequests {
   readonly writes: readonly Write[]
-  /** Who gets a mail with a link now. */
+  /** The addresses that get a mail with a link now. */
   readonly asked: readonly Pick<ForwardTarget, 'id' | 'address'>[]
 }
 
-/** An address is asked again after a day at the earliest, and a few times in all. Throws a Refusal `rate-limited` or `invalid-parameter`. */
+/**
+ * We ask an address again after a day at the earliest, and a few times in total. Throws a Refusal `rate-limited` or
+ * `invalid-parameter`.
+ */
 export function requestTargets(
   read: Read,
   workspaceId: string,
@@ -173,7 +177,7 @@ interface Demand {
   readonly now: number
 }
 
-/** Addresses that no rule names any more give way. */
+/** Removes addresses that no rule names, to make room. */
 function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand): readonly Write[] {
   if (added === 0) return []
   const [count] = countTargets(read, { workspaceId, since: now - DAY })
@@ -194,12 +198,12 @@ function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean
   return row?.status === 'verified'
 }
 
-/** Builds the token of the link in the mail, which is the permission to agree and to withdraw. */
+/** Builds the token of the link in the mail. Its holder may agree and withdraw. */
 export function buildTargetToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }
 
-/** The id of the address; null: the token is not ours. */
+/** The id of the address. It is null if the token is not ours. */
 export function parseTargetToken(secret: KeyObject, token: string): string | null {
   const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
   if (id === undefined || signature === undefined) return null

@@ -1,7 +1,7 @@
 /**
- * Finds the MTA-STS policy of a policy host: ours for the service zone, and for a domain that receives mail here, as
- * long as each of its MX records names our host. A policy that does not list a domain's other hosts would keep mail
- * from them.
+ * Finds the MTA-STS policy of a policy host. We publish ours for the service zone. We publish it for a domain that
+ * receives mail here while each of its MX records names our host, because a policy that does not list a domain's
+ * other hosts would keep mail from them.
  */
 import type { StartSettings } from '../../../base/config/live-config.js'
 import { type DomainName, tryParseDomainName } from '../../../base/mail/address.js'
@@ -17,7 +17,7 @@ interface PolicyDeps {
 type FoundPolicy =
   | { readonly kind: 'policy'; readonly text: string }
   | { readonly kind: 'none' }
-  /** The MX records of the domain are not known now. */
+  /** We do not know the MX records of the domain now. */
   | { readonly kind: 'unknown' }
 
 export class PolicyFinder {

@@ -1,6 +1,6 @@
 /**
- * Our own MTA-STS policy (RFC 8461 section 3): that mail for the service zone, and for customers' domains whose MX is ours,
- * is brought to `service.inbound_mx_host` over verified TLS. Pure.
+ * Our own MTA-STS policy (RFC 8461 section 3). It asks senders to bring mail for the service zone, and for
+ * customers' domains whose MX is ours, to `service.inbound_mx_host` over verified TLS. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { StartSettings } from '../../../base/config/live-config.js'
@@ -9,7 +9,7 @@ import { type DomainName, tryParseDomainName } from '../../../base/mail/address.
 interface OwnPolicy {
   /** The policy file. */
   readonly text: string
-  /** The id in the TXT record; another one for another text. */
+  /** The id in the TXT record. Another text has another id. */
   readonly id: string
 }
 
@@ -19,7 +19,7 @@ const ID_LENGTH = 32
 
 type PolicySettings = Pick<StartSettings, 'inbound' | 'service'>
 
-/** Null: none is published. */
+/** Null means that we publish none. */
 export function buildOwnPolicy({ inbound, service }: PolicySettings): OwnPolicy | null {
   const { mta_sts: mode, mta_sts_max_age: maxAge } = inbound
   if (mode === 'off') return null
@@ -33,7 +33,7 @@ export function policyHostOf(domain: string): string {
   return `${HOST_LABEL}${domain}`
 }
 
-/** The domain whose policy host this would be; null: not the name of a policy host. */
+/** The domain that has this policy host. It is null if this is not the name of a policy host. */
 export function domainOfPolicyHost(host: string): DomainName | null {
   return host.startsWith(HOST_LABEL) ? tryParseDomainName(host.slice(HOST_LABEL.length)) : null
 }

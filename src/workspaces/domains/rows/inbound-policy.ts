@@ -1,8 +1,8 @@
-/** The policy of a domain for the mail that it receives: stored as the words that were chosen for it. */
+/** The policy of a domain for the mail that it receives, stored as the words that were chosen for it. */
 import { type Json, parseJson } from '../../../base/storage/tables/columns.js'
 import type { InboundPolicy } from '../../../base/storage/tables/domain-tables.js'
 
-/** The words that are given. */
+/** The words that a request gives. */
 export type PolicyChange = { readonly [Word in keyof InboundPolicy]?: InboundPolicy[Word] | undefined }
 
 export const defaultInboundPolicy: InboundPolicy = { greylisting: 'default', spam: 'file', dmarc: 'default' }
@@ -11,7 +11,7 @@ export function parseInboundPolicy(stored: Json<Partial<InboundPolicy>>): Inboun
   return { ...defaultInboundPolicy, ...parseJson(stored) }
 }
 
-/** The words that change; null: none does. */
+/** The words that change. Null means that none does. */
 export function diffInboundPolicy(
   stored: Json<Partial<InboundPolicy>>,
   { greylisting, spam, dmarc }: PolicyChange,

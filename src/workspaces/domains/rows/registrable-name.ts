@@ -1,9 +1,9 @@
 /**
- * Decides which names may become sending domains: fully qualified ones that are not the service's own.
+ * Decides which names may become sending domains: fully qualified ones that do not belong to the service.
  *
- * Public suffixes (`co.uk`, `github.io`) are refused, since they belong to all registrants below them. Reserved names
- * (RFC 2606, RFC 6761, RFC 7686, RFC 9476) are refused at once, since they never exist in DNS. Names of closed networks
- * are allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
+ * We refuse public suffixes (`co.uk`, `github.io`), because they belong to all registrants below them. We refuse
+ * reserved names (RFC 2606, RFC 6761, RFC 7686, RFC 9476) at once, because they never exist in DNS. We allow names
+ * of closed networks: `.test`, `.local`, `.internal`, and names below `home.arpa`.
  */
 
 import { type DomainName, explainAddress, formatForDisplay, tryParseDomainName } from '../../../base/mail/address.js'
@@ -15,7 +15,7 @@ export interface ServiceNames {
   readonly zone: string
 }
 
-/** In lower-case A-labels. Throws a Refusal that names the field `domain`. */
+/** Returns the name in lower-case A-labels. Throws a Refusal that names the field `domain`. */
 export function parseRegistrableName(text: string, { hostname, zone }: ServiceNames): DomainName {
   const name = tryParseDomainName(text)
   if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {

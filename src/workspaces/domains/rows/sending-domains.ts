@@ -41,7 +41,7 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
   }),
 )
 
-/** Verified by the operator's decision, for closed networks without DNS. */
+/** Marks the domain as verified by the operator's decision, for closed networks without DNS. */
 export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainName; at: number }>(
   ({ db, slot }) =>
     db
@@ -60,7 +60,7 @@ export interface DomainSettings {
   readonly inbound_policy: Json<Partial<InboundPolicy>> | null
 }
 
-/** Null: unchanged. Misses if the workspace does not have the domain any more. */
+/** Null fields stay unchanged. Misses if the workspace no longer has the domain. */
 export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
@@ -78,7 +78,7 @@ export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: st
   1,
 )
 
-/** Misses if the workspace does not have the domain any more. */
+/** Misses if the workspace no longer has the domain. */
 export const deleteDomain = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db.deleteFrom('domains').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
@@ -124,16 +124,18 @@ const domainsAfter = prepareRead<CreationPage>()((builder) =>
   selectDomains(builder).where(isAfterPlace(builder)).limit(builder.slot('limit')),
 )
 
-/** In the same order. */
+/** A page of the domains, in the same order. */
 export const listDomains = slicesByCreation('domains', domainsAfter)
 
-/** The verified domain of any workspace: whose it is, and whether another verification would conflict. */
+/**
+ * The verified domain of any workspace. It says whose domain it is, and whether another verification would conflict.
+ */
 export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
     .select(['id', 'workspace_id', 'inbound', 'inbound_policy'])
     .where('domain', '=', slot('domain'))
-    // A literal, so that SQLite uses the partial index.
+    // SQLite uses the partial index only for a literal.
     .where('status', '=', sql.lit('verified' as const)),
 )
 
@@ -156,7 +158,7 @@ export function mailHostOf(domain: string): DomainName {
   return parseDomainName(`${MAIL_LABEL}${domain}`)
 }
 
-/** The domain whose mail host this would be; null: not the name of a mail host. */
+/** The domain that has this mail host. It is null if this is not the name of a mail host. */
 export function domainOfMailHost(host: DomainName): DomainName | null {
   return host.startsWith(MAIL_LABEL) ? tryParseDomainName(host.slice(MAIL_LABEL.length)) : null
 }

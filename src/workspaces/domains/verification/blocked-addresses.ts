@@ -1,9 +1,9 @@
 /**
  * Addresses at which a domain refuses mail, although it accepts any other local part.
  *
- * The match is exact: blocking `info@` leaves `info+news@` open, so that a single abused address can be closed. Case
- * and unnecessary quotes are ignored. `postmaster` cannot be blocked, because a domain that accepts mail must accept
- * mail to it (RFC 5321 section 4.5.1).
+ * The match is exact: if you block `info@`, `info+news@` stays open, so you can close a single abused address. Case
+ * and unnecessary quotes do not matter. You cannot block `postmaster`, because a domain that accepts mail must
+ * accept mail to it (RFC 5321 section 4.5.1).
  */
 import { type DomainName, domainOf, formatForDisplay, tryParseAddress } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
@@ -18,7 +18,7 @@ export const MAX_BLOCKED = 1_000
 type DomainRef = Pick<SendingDomain, 'id' | 'workspace_id'>
 
 /**
- * The key of a local part, or of an address in that domain, as a user wrote it. Throws a Refusal `invalid-parameter`
+ * The key of a local part, or of an address in that domain, that a user wrote. Throws a Refusal `invalid-parameter`
  * that names the field.
  */
 export function parseBlockedLocalPart(text: string, domain: DomainName, field: string): string {
@@ -79,7 +79,7 @@ const removeAllBlocked = prepareWrite<DomainRef>(({ db, slot }) =>
     .where('domain_id', '=', slot('id')),
 )
 
-/** In alphabetical order. */
+/** The blocked local parts in alphabetical order. */
 export function listBlockedLocalParts(read: Read, place: DomainRef): string[] {
   return blockedRows(read, place).map(({ local_part }) => local_part)
 }
@@ -92,7 +92,7 @@ export function unblockAddresses({ id: domain_id, workspace_id }: DomainRef, key
   return keys.map((local_part) => removeBlocked({ workspace_id, domain_id, local_part }))
 }
 
-/** In the commit that deletes the domain. */
+/** Unblocks all addresses, in the commit that deletes the domain. */
 export function unblockAllAddresses(place: DomainRef): Write {
   return removeAllBlocked(place)
 }

@@ -7,7 +7,7 @@
  *   verified   grace ends      72 h of grace, with a warning at their beginning; then failed
  *   (forced)   unchanged       unchanged: the operator overrides DNS
  *
- * Without an answer of DNS nothing changes. `unproved_since` is the beginning of the grace for a verified domain, and
+ * If DNS does not answer, nothing changes. `unproved_since` is the beginning of the grace for a verified domain, and
  * for any other the moment from which the interval is counted: hourly for three days, daily for thirty, then on request
  * only.
  */
@@ -89,8 +89,8 @@ function decideEvent(before: CheckedRow, after: Pick<CheckedRow, 'status' | 'unp
 }
 
 /**
- * After a check without an answer. A domain that is not verified keeps its interval, or names with dead servers would
- * be asked for ever.
+ * The next check after a check without an answer. A domain that is not verified keeps its interval. Otherwise we
+ * would ask for names with dead servers forever.
  */
 function nextCheckAfterNoAnswer(row: SendingDomain, now: number, random: RandomSource): number | null {
   return row.status === 'verified' ? addJitteredHour(now, random) : nextCheckAt(row, now, random)
@@ -100,7 +100,7 @@ function addJitteredHour(now: number, random: RandomSource): number {
   return Math.round(now + HOUR * (1 - random() / 10))
 }
 
-/** Spread at random, so that domains that were checked together do not stay together. */
+/** A random part spreads the checks, so that domains that were checked together do not stay together. */
 export function nextCheckAt(
   row: Pick<SendingDomain, 'status' | 'forced' | 'unproved_since' | 'rotation_asked_at'>,
   now: number,

@@ -20,7 +20,7 @@ export interface DnsRecord {
   readonly purpose: RecordPurpose
 }
 
-/** The CNAME target of every customer's mail host; has addresses, MX and SPF. */
+/** The CNAME target of every customer's mail host. It has addresses, MX and SPF. */
 export function mailTargetOf(zone: string): string {
   return `mail.${zone}`
 }
@@ -35,7 +35,7 @@ function labelOf(id: string): string {
   return id.replaceAll('-', '').slice(-20)
 }
 
-/** The DMARC record that is suggested for a domain: its reports come to us. Any policy is accepted. */
+/** The DMARC record that we suggest for a domain. Its reports come to us. Verification accepts any policy. */
 export function suggestDmarcPolicy(zone: string): string {
   return `v=DMARC1; p=none; rua=mailto:dmarc@${zone}`
 }

@@ -1,9 +1,9 @@
 /**
  * Checks the DNS records of a sending domain and stores the result.
  *
- * Record states, status, event and audit entry are one commit. It misses if another check changed the domain meanwhile;
- * then the outcome is decided again from the current row. If two workspaces prove the same name at once, the unique
- * index lets one of them have it.
+ * One commit has the states of the records, the status, the event and the audit entry. It misses if another check
+ * has changed the domain. Then we decide the outcome again from the current row. If two workspaces prove the same
+ * name at once, the unique index lets one of them have it.
  */
 
 import type { RandomSource } from '../../../base/platform/random.js'
@@ -55,7 +55,7 @@ interface GuardedCheck extends CheckedRow {
   readonly wasUnproved: number
 }
 
-/** Misses if the domain is gone or was changed. */
+/** Misses if the domain is gone or has changed. */
 const saveCheck = prepareWrite<GuardedCheck>(
   ({ db, slot }) =>
     db
@@ -82,7 +82,7 @@ interface DuePage {
   readonly limit: number
 }
 
-/** The domains of all workspaces that are due, the longest overdue first. */
+/** The domains of all workspaces that are due. The longest overdue comes first. */
 export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
   db
     .selectFrom('domains')
@@ -96,8 +96,8 @@ export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
 )
 
 /**
- * `asker` null: a periodic check of the daemon. Resolves to undefined if the domain is gone. Rejects with
- * `ConstraintViolated` if another workspace has verified the name meanwhile.
+ * A null `asker` means a periodic check of the daemon. Resolves to undefined if the domain is gone. Rejects with
+ * `ConstraintViolated` if another workspace has verified the name first.
  */
 export async function checkDomain(
   deps: DomainCheckDeps,
@@ -121,7 +121,7 @@ export async function checkDomain(
     const { row: after, event } = decideCheckOutcome(before, check, now, random)
     const guarded = { ...after, ...domainRef, wasStatus: before.status, wasUnproved: before.unproved_since ?? -1 }
     const next = { ...before, ...after }
-    // The user who asked sees the result and needs no notice; that a verified domain fails concerns others too.
+    // The user who asked sees the result and needs no notice. If a verified domain fails, others need to know too.
     const answered = asker !== null && before.status !== 'verified'
     const writes = [
       saveCheck(guarded),

@@ -12,7 +12,7 @@ interface DomainEvent {
   readonly type: DomainEventType
   readonly at: number
   readonly about: DomainData
-  /** When sending from a broken domain stops. */
+  /** The moment when sending from a broken domain stops. */
   readonly failsAt?: number
 }
 
@@ -29,7 +29,7 @@ export function recordDomainEvent({ workspaceId, type, at, about, failsAt = at }
   }
 }
 
-/** The operator took the domain as verified, without DNS. */
+/** Records that the operator declared the domain verified, without DNS. */
 export function recordForcedVerification({ id, workspace_id: workspaceId, domain }: SendingDomain, at: number): Write {
   const about = { domain_id: id, domain, status: 'verified', asked: true, records: [] } as const
   return recordDomainEvent({ workspaceId, type: 'domain.verified', at, about })

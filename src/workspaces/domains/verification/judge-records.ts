@@ -28,9 +28,9 @@ import {
 
 export interface RecordsFinding extends DnsRecord {
   readonly state: 'verified' | 'failed' | 'unknown' | 'awaited'
-  /** The records found, shortened; null: none, or no answer. */
+  /** The records found, shortened. It is null if there is none or no answer. */
   readonly found: string | null
-  /** For a DKIM key: whether verifiers see it now, which a CNAME does not prove. */
+  /** For a DKIM key, it says whether verifiers see the key now. A CNAME does not prove that. */
   readonly visible: boolean
 }
 
@@ -80,7 +80,7 @@ function judgeMailHost(
   return { state: isUndecided(content) ? 'unknown' : 'failed', found }
 }
 
-/** Without TXT records there is no SPF record, so the check fails without knowing our own records. */
+/** A name without TXT records has no SPF record, so the check fails even if we do not know our own records. */
 function isUndecided({
   mx,
   txt,
@@ -103,19 +103,19 @@ export function verdictOf(findings: readonly RecordsFinding[]): RecordVerdict {
   return wrong.length === 1 ? 'spf-not-proved' : 'domain-not-proved'
 }
 
-/** State of a record that is only suggested; null: not asked for, or no answer. */
+/** The state of a record that is only suggested. It is null if we did not ask or got no answer. */
 export function judgeInboundMx(mx: LookupResult<MxRecord> | null, host: string): 'verified' | 'failed' | null {
   if (mx === null || mx.kind === 'failure') return null
   return recordsOf(mx).some(({ exchange }) => exchange.toLowerCase() === host) ? 'verified' : 'failed'
 }
 
-/** Whether the host of the domain's MTA-STS policy is ours; null: not asked for, or no answer. */
+/** Tells whether the host of the domain's MTA-STS policy is ours. It is null if we did not ask or got no answer. */
 export function judgePolicyHost(cname: LookupResult<string> | null, zone: string): 'verified' | 'pending' | null {
   if (cname === null || cname.kind === 'failure') return null
   return pointsTo(cname, policyHostOf(zone)) ? 'verified' : 'pending'
 }
 
-/** Any policy counts: the owner chooses it. */
+/** Any policy counts, because the owner chooses it. */
 export function judgeDmarc(txt: LookupResult<string>): 'verified' | 'pending' | null {
   if (txt.kind === 'failure') return null
   return recordsOf(txt).some((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text)) ? 'verified' : 'pending'
@@ -127,7 +127,7 @@ function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
 
 const MAX_FOUND_LENGTH = 500
 
-/** The CNAME target, or without a CNAME the records at the name itself. */
+/** The CNAME target. If there is no CNAME, it is the records at the name itself. */
 function describeAnswer(
   cname: LookupResult<string>,
   ...others: readonly LookupResult<string | MxRecord>[]
@@ -142,13 +142,13 @@ function formatRecord(record: string | MxRecord): string {
 }
 
 interface MailHostRecords {
-  /** Empty: no MX record. */
+  /** An empty list means that there is no MX record. */
   readonly mx: readonly MxRecord[]
   readonly addresses: readonly string[]
   readonly txt: readonly string[]
 }
 
-/** What the records are compared with. */
+/** The records that we compare the found ones with. */
 interface ExpectedMailHost {
   readonly target: string
   readonly inboundMxHost: string
@@ -160,8 +160,9 @@ interface ExpectedMailHost {
 /**
  * Decides whether the records at a customer's mail host have the effect of our CNAME. Pure.
  *
- * Two things are needed: bounces reach us (MX, or without MX the addresses: RFC 5321 section 5.1), and SPF (RFC 7208)
- * authorizes us. An SPF record does if it equals the one at our target, or refers to it by `include:` or `redirect=`.
+ * Two things are needed: bounces reach us (by the MX, or without an MX by the addresses: RFC 5321 section 5.1), and
+ * SPF (RFC 7208) authorizes us. An SPF record authorizes us if it equals the one at our target, or if it refers to
+ * that one by `include:` or `redirect=`.
  */
 export function mxPointsToUs({ mx, addresses }: MailHostRecords, expected: ExpectedMailHost): boolean {
   if (mx.length === 0) return addresses.length > 0 && addresses.every((address) => expected.addresses.includes(address))
@@ -177,7 +178,7 @@ export function spfAuthorizesUs({ txt }: Pick<MailHostRecords, 'txt'>, expected:
   const terms = parseTerms(record)
   const target = expected.target.toLowerCase()
   const last = terms.findIndex((term) => /^[-+~?]?all$/.test(term))
-  // Terms after "all" are ignored, and "redirect=" counts only without "all".
+  // Verifiers ignore terms after "all", and "redirect=" counts only without "all".
   const effective = last === -1 ? terms : terms.slice(0, last)
   if (effective.some((term) => term === `include:${target}` || term === `+include:${target}`)) return true
   if (last === -1 && terms.includes(`redirect=${target}`)) return true
@@ -194,7 +195,7 @@ function parseTerms(record: string): readonly string[] {
   return terms
 }
 
-/** The order of terms that authorize does not matter, since the last one is `all`. */
+/** The order of terms that authorize does not matter, because the last one is `all`. */
 function hasSameTerms(terms: readonly string[], others: readonly string[]): boolean {
   return terms.at(-1) === others.at(-1) && [...terms].sort().join(' ') === [...others].sort().join(' ')
 }

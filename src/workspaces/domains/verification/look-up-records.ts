@@ -1,8 +1,9 @@
 /**
  * Queries DNS for the records of a sending domain, without judging them.
  *
- * A name with a CNAME to our target needs no further query. For any other name the final records are queried: many DNS
- * hosts flatten CNAMEs, and some customers copy our records by hand. At most thirteen queries for a domain.
+ * A name with a CNAME to our target needs no further query. For any other name we query the final records, because
+ * many DNS hosts flatten CNAMEs, and some customers copy our records by hand. A domain takes at most thirteen
+ * queries.
  */
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../../base/platform/dns/resolver.js'
 import type { Selector } from '../../../base/storage/tables/domain-tables.js'
@@ -10,7 +11,7 @@ import { policyHostOf } from '../mta-sts/own-policy.js'
 import { mailHostOf, type SendingDomain } from '../rows/sending-domains.js'
 import { mailTargetOf } from './dns-records.js'
 
-/** The names of the service that the records of domains lead to. */
+/** The names of the service to which the records of domains lead. */
 export interface ZoneNames {
   readonly zone: string
   readonly inbound_mx_host: string
@@ -25,7 +26,7 @@ export interface KeyAnswers {
 
 export interface MailHostAnswers {
   readonly cname: LookupResult<string>
-  /** Null: the CNAME is enough, or there is nothing. */
+  /** Null means that the CNAME is enough, or that there is nothing. */
   readonly content: {
     readonly mx: LookupResult<MxRecord>
     readonly txt: LookupResult<string>
@@ -38,10 +39,10 @@ export interface MailHostAnswers {
 export interface DomainAnswers {
   readonly mailHost: MailHostAnswers
   readonly keys: Readonly<Record<Selector, KeyAnswers>>
-  /** Null: the domain does not receive mail. */
+  /** Null means that the domain does not receive mail. */
   readonly inboundMx: LookupResult<MxRecord> | null
   readonly dmarc: LookupResult<string>
-  /** The CNAME of the host of its MTA-STS policy; null: the domain does not receive mail. */
+  /** The CNAME of the host of its MTA-STS policy. It is null if the domain does not receive mail. */
   readonly policyHost: LookupResult<string> | null
 }
 
@@ -85,7 +86,7 @@ async function lookUpMailHost(resolver: DomainResolver, host: string, target: st
   return { cname, content: { mx, txt, addresses, targetTxt, targetAddresses } }
 }
 
-/** Whether there is a CNAME to our target. */
+/** Tells whether there is a CNAME to our target. */
 export function pointsTo(cname: LookupResult<string>, target: string): boolean {
   return (
     cname.kind === 'records' && cname.records.length === 1 && cname.records[0].toLowerCase() === target.toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * The records by which other servers learn that mail to us is encrypted, and where they report that it is not: MTA-STS
- * (RFC 8461 section 3.1) and TLS-RPT (RFC 8460 section 3). Pure.
+ * The records from which other servers learn that mail to us is encrypted, and where to report that it is not:
+ * MTA-STS (RFC 8461 section 3.1) and TLS-RPT (RFC 8460 section 3). Pure.
  */
 import { policyHostOf } from '../mta-sts/own-policy.js'
 
@@ -16,7 +16,10 @@ export interface TlsRecord {
   readonly value: string
 }
 
-/** Our policy and our reports for a domain whose MX is ours alone; the id of the policy follows ours (RFC 8461 section 8.2). */
+/**
+ * Our policy and our reports for a domain whose only MX is ours. The id of the policy follows ours (RFC 8461 section
+ * 8.2).
+ */
 export function listTlsRecords(domain: string, zone: string): readonly TlsRecord[] {
   return [
     { type: 'CNAME', name: policyHostOf(domain), value: policyHostOf(zone) },
@@ -30,7 +33,7 @@ interface PolicyRecord {
   readonly text: string
 }
 
-/** `policyId` null: no policy is published. */
+/** A null `policyId` means that we publish no policy. */
 export function buildPolicyRecords(
   zone: string,
   domains: readonly string[],
@@ -40,7 +43,7 @@ export function buildPolicyRecords(
   return policyId === null ? reports : [{ name: `_mta-sts.${zone}`, text: `v=STSv1; id=${policyId};` }, ...reports]
 }
 
-/** The hosts of the zone that need addresses for it. */
+/** The hosts of the zone that need addresses for the policy. */
 export function listPolicyHosts(zone: string, policyId: string | null): readonly string[] {
   return policyId === null ? [] : [policyHostOf(zone)]
 }

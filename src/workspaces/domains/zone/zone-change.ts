@@ -1,6 +1,6 @@
 /**
- * Raises the zone's serial when the configuration has changed the records of the zone, which no trigger of the database
- * notices.
+ * Raises the zone's serial when the configuration has changed the records of the zone. No trigger of the database
+ * notices such a change.
  */
 import { createHash } from 'node:crypto'
 import type { Database } from '../../../base/storage/db/database.js'
@@ -11,8 +11,8 @@ import { buildFixedRecords, type ZoneSettings } from './zone-records.js'
 const SETTINGS_HASH_KEY = 'zone_configured'
 
 /**
- * `restarted`: raises the serial in any case, because a restored database may have a serial that secondaries have
- * passed.
+ * With `restarted`, it raises the serial in any case, because a restored database may have a serial that secondaries
+ * have passed.
  */
 export async function syncZoneSerial(
   { read, commit }: Pick<Database, 'read' | 'commit'>,

@@ -1,7 +1,7 @@
 /**
- * Records of the service zone as text: in the form of a zone file (RFC 1035 section 5.1), and as values.
+ * Writes records of the service zone as text: in the form of a zone file (RFC 1035 section 5.1), and as values.
  *
- * Names are absolute, so the lines can be put into the file of another zone unchanged.
+ * Names are absolute, so you can put the lines into the file of another zone unchanged.
  */
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { RecordData, SoaData, ZoneRecord } from './zone-records.js'
@@ -9,7 +9,7 @@ import type { RecordData, SoaData, ZoneRecord } from './zone-records.js'
 /** Octets of one string of a TXT record. */
 const MAX_STRING_LENGTH = 255
 
-/** What we publish is ASCII. */
+/** We publish only ASCII. */
 export function splitTxtStrings(text: string): readonly string[] {
   return text.match(new RegExp(`.{1,${MAX_STRING_LENGTH}}`, 'gs')) ?? ['']
 }
@@ -53,7 +53,7 @@ interface PlainRecord {
   readonly value: string
 }
 
-/** Names without the last dot, the text of a TXT record in one piece. */
+/** The names have no last dot, and the text of a TXT record is in one piece. */
 export function toPlainRecord({ name, ttl, data }: ZoneRecord): PlainRecord {
   return { name, type: data.type, ttl, value: formatPlainValue(data) }
 }

@@ -1,8 +1,8 @@
 /**
  * The DKIM keys of registrations as records of the service zone, by name and in pages.
  *
- * Every registration has its keys in the zone, verified or not, because its CNAMEs are checked before it is verified.
- * These reads span all workspaces: the zone is public.
+ * The zone has the keys of every registration, verified or not, because we check its CNAMEs before we verify it.
+ * These reads span all workspaces, because the zone is public.
  */
 import { sql } from 'kysely'
 import { prepareRead, type queryBuilder, type Read } from '../../../base/storage/db/prepared.js'
@@ -26,7 +26,7 @@ const selectKeys = (db: typeof queryBuilder) =>
 
 const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
   selectKeys(db)
-    // The expression of the index `domains_label`.
+    // The index `domains_label` has the same expression.
     .where(sql<string>`substr(domains.id, 15)`, '=', slot('tail'))
     .orderBy('dkim_keys.selector'),
 )
@@ -49,10 +49,13 @@ const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }
     .orderBy('dkim_keys.selector'),
 )
 
-/** Registrations in one page, so that a read is short. */
+/** Registrations in one page. A small page keeps each read short. */
 const PAGE_SIZE = 100
 
-/** Pages in the order of the registrations' ids. Each page is read from the database when it is requested. */
+/**
+ * Reads pages in the order of the registrations' ids. It reads each page from the database when the caller asks for
+ * it.
+ */
 export function* readKeyPages(read: Read): Generator<readonly PublishedKey[]> {
   let after = ''
   for (;;) {

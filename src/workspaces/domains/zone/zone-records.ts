@@ -1,12 +1,12 @@
 /**
- * The records of the service zone that do not depend on registered domains: its name servers, the hosts that customers'
- * records lead to, and the service's own mail. Pure.
+ * The records of the service zone that do not depend on registered domains: its name servers, the hosts that
+ * customers' records lead to, and the service's own mail. Pure.
  *
- * Only names inside the zone are published. Each host of the service has the public addresses, an MX and an SPF record:
- * a customer's mail host is a CNAME to one, and receivers check the EHLO name too (RFC 7208 section 2.3). A host
- * without addresses has no SPF record, since an empty one would forbid its mail.
+ * We publish only names inside the zone. Each host of the service has the public addresses, an MX and an SPF record,
+ * because a customer's mail host is a CNAME to one, and because receivers check the EHLO name too (RFC 7208 section
+ * 2.3). A host without addresses has no SPF record, because an empty one would forbid its mail.
  *
- * Limit: a name server inside the zone is assumed to be this machine.
+ * Limit: we assume that a name server inside the zone is this machine.
  */
 import type { Config } from '../../../base/config/complete.js'
 import { listConfiguredSources } from '../../../base/config/configured-sources.js'
@@ -38,7 +38,7 @@ export interface SoaData {
   readonly negativeTtl: number
 }
 
-/** Names are lower case without the last dot; `ttl` in seconds. */
+/** Names are in lower case without the last dot. `ttl` is in seconds. */
 export interface ZoneRecord {
   readonly name: string
   readonly ttl: number
@@ -58,13 +58,13 @@ export interface ZoneSettings {
   /** The sender of the service's own mail. */
   readonly mailDomain: DomainName
   readonly addresses: readonly string[]
-  /** The addresses that mail is sent from. */
+  /** The addresses from which the service sends mail. */
   readonly sendingAddresses: readonly string[]
-  /** The EHLO names of single ones of them. */
+  /** The EHLO names of single sending addresses. */
   readonly sendingHosts: readonly { readonly name: string; readonly address: string }[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
-  /** The id of our MTA-STS policy; null: none is published. */
+  /** The id of our MTA-STS policy. It is null if we publish none. */
   readonly policyId: string | null
   /** Seconds. */
   readonly ttl: number
@@ -92,7 +92,7 @@ export function toZoneSettings(config: Config): ZoneSettings {
   }
 }
 
-/** Behind NAT mail is sent from a private address, which must not be published. */
+/** Behind NAT, mail leaves from a private address, which we must not publish. */
 function isPublic(address: string): boolean {
   return parseIpAddress(address)?.range() === 'unicast'
 }
@@ -107,7 +107,7 @@ export interface ServiceKey {
   readonly public_record: string
 }
 
-/** All records but the SOA: the apex first, then by name. */
+/** All records except the SOA. The apex comes first, then the names in order. */
 export function buildFixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
   const { zone, ttl } = settings
   const all = [
@@ -181,7 +181,7 @@ function buildServiceMailRecords(
     ...buildPolicyRecords(zone, [zone, mailDomain], policyId).map(
       ({ name, text }): NamedData => [name, { type: 'TXT', text }],
     ),
-    // RFC 7489 section 7.1: reports about any domain may be sent to addresses of the zone.
+    // This consent allows reports about any domain to addresses of the zone (RFC 7489 section 7.1).
     [`*.${reportConsentsOf(zone)}`, { type: 'TXT', text: 'v=DMARC1' }],
     ...keys.map(
       ({ selector, public_record: text }): NamedData => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
@@ -192,7 +192,7 @@ function buildServiceMailRecords(
 const REFRESH = 900
 const RETRY = 300
 const EXPIRE = 14 * 86_400
-/** Short, so that a query that was too early does not hide a new record for long. */
+/** Seconds. It is short, so that a query that was too early does not hide a new record for long. */
 const NEGATIVE_TTL = 300
 
 export function buildSoaRecord({ zone, hostname, nameservers, ttl }: ZoneSettings, serial: number): SoaRecord {

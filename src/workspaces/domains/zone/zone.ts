@@ -1,9 +1,10 @@
 /**
- * The *service zone* is the DNS zone into which customers' CNAME records point; the records at a name, and all records,
- * are read here as queries see them.
+ * The *service zone* is the DNS zone to which customers' CNAME records point. This file reads the records at a name,
+ * and all records, as queries see them.
  *
- * Cached records are valid for one serial. Triggers raise it with every change of the keys, so it is read first, each
- * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.
+ * Cached records are valid for one serial. Triggers raise the serial with every change of the keys, so each read
+ * looks at the serial first. The cache of key names is bounded. A name that does not exist costs one read of an
+ * index and is not cached.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -25,9 +26,12 @@ export interface ServiceZone {
   readonly name: string
   readonly readSerial: () => number
   readonly readSoa: () => SoaRecord
-  /** Records at a name of the zone, in lower case; empty: a name between others; null: no such name. */
+  /**
+   * Records at a name of the zone, in lower case. An empty list is a name between others. Null means that there is
+   * no such name.
+   */
   readonly findRecords: (name: string) => readonly ZoneRecord[] | null
-  /** All records but the SOA, in a fixed order; a page is read when it is requested. */
+  /** All records except the SOA, in a fixed order. It reads a page when the caller asks for it. */
   readonly readPages: () => Generator<readonly ZoneRecord[]>
 }
 
@@ -41,7 +45,7 @@ interface Snapshot {
   readonly keyRecords: LruCache<readonly ZoneRecord[]>
 }
 
-/** `readSettings`: of the configuration in force; a reload that changes them raises the serial. */
+/** `readSettings` returns the configuration in force. A reload that changes it raises the serial. */
 export function createServiceZone({ read }: { readonly read: Read }, readSettings: () => ZoneSettings): ServiceZone {
   const { zone, ttl } = readSettings()
   const keysBelow = `._domainkey.${zone}`
@@ -96,7 +100,7 @@ export function createServiceZone({ read }: { readonly read: Read }, readSetting
   }
 }
 
-/** The records of a wildcard at a name that it stands for (RFC 4592). */
+/** The records of a wildcard at a name that it covers (RFC 4592). */
 function expandWildcard(records: readonly ZoneRecord[] | undefined, name: string): readonly ZoneRecord[] | null {
   return records?.map((record) => ({ ...record, name })) ?? null
 }
@@ -105,7 +109,7 @@ function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): readonly Ser
   return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
 }
 
-/** With the names between those with records and the apex: they exist (RFC 8020) without records. */
+/** Adds the names between those with records and the apex, because they exist (RFC 8020) without records. */
 function indexByName(
   { zone }: ZoneSettings,
   records: readonly ZoneRecord[],

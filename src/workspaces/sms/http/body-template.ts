@@ -1,9 +1,11 @@
 /**
- * Gateways that take a body of the operator's making: JSON, XML or a form, with placeholders for what differs.
+ * Speaks to gateways that take a body of the operator's making: JSON, XML or a form, with placeholders for what
+ * differs.
  *
- * `{to}`, `{text}`, `{from}`, `{id}` and `{receipt_url}` are filled in one pass, so a text that contains `{to}` stays as
- * it is. Each value is escaped for its place: within the quotes of a JSON string, in the text or a quoted attribute of
- * XML, in the value of a form. Everything else of the template is sent as it stands. Answers: `template-answer.ts`.
+ * It fills in `{to}`, `{text}`, `{from}`, `{id}` and `{receipt_url}` in one pass, so a text that contains `{to}`
+ * stays as it is. It escapes each value for its place: within the quotes of a JSON string, in the text or a quoted
+ * attribute of XML, in the value of a form. It sends everything else of the template unchanged. `template-answer.ts`
+ * reads the answers.
  */
 import type { SmsMessage } from '../provider.js'
 import { buildBasicAuthorization, type HttpStyle } from './http-style.js'
@@ -81,7 +83,7 @@ function escapeXml(value: string): string {
 }
 
 /**
- * A line feed would become a space in an attribute, so it is written as a reference. What XML 1.0 does not allow
+ * Writes a line feed as a reference, because it would become a space in an attribute. What XML 1.0 does not allow
  * (section 2.2) becomes U+FFFD.
  */
 function toReference(char: string): string {
@@ -92,7 +94,7 @@ function escapeFormValue(value: string): string {
   return encodeURIComponent(replaceUnpaired(value)).replaceAll('%20', '+')
 }
 
-/** UTF-8 has no half of a surrogate pair. */
+/** Replaces half surrogate pairs, because UTF-8 has none. */
 function replaceUnpaired(value: string): string {
   return Buffer.from(value).toString()
 }

@@ -1,22 +1,22 @@
 /**
- * Decides whether a request to a gateway is made again.
+ * Decides whether to repeat a request to a gateway.
  *
- * It is, if the gateway says so (429, 5xx) or has no part of it. A connection that is lost later leaves open whether the
- * message was sent, and a second request might send it twice.
+ * We repeat it if the gateway says so (429, 5xx), or if the gateway has received no part of it. If a connection is
+ * lost later, we do not know whether the message was sent, and a second request might send it twice.
  */
 
 export type TryResult =
   | {
       readonly kind: 'answer'
       readonly status: number
-      /** Milliseconds, as `Retry-After` asks; null: it asks for none. */
+      /** The milliseconds of `Retry-After`. It is null if the answer has none. */
       readonly retryAfter: number | null
     }
-  /** `isSent`: the gateway may have the request. */
+  /** `isSent` means that the gateway may have the request. */
   | { readonly kind: 'fault'; readonly isSent: boolean }
 
 interface TryState {
-  /** Including this one. */
+  /** The number of tries, including this one. */
   readonly tries: number
   readonly now: number
   readonly deadline: number
@@ -24,14 +24,14 @@ interface TryState {
   readonly random: number
 }
 
-/** `retry`: after `delay` milliseconds. `answered`: the answer is final. */
+/** `retry` means after `delay` milliseconds. `answered` means that the answer is final. */
 type NextStep =
   | { readonly kind: 'retry'; readonly delay: number }
   | { readonly kind: 'answered' | 'refused' | 'silent' }
 
-/** Milliseconds before the second request and those after it; spread by a quarter in both directions. */
+/** Milliseconds before the second request and those after it. They vary by a quarter in both directions. */
 const DELAYS = [250, 500, 1_000, 2_000, 4_000] as const
-/** Milliseconds that a request needs: a later one is not begun. */
+/** Milliseconds that a request needs. We begin no request with less time left. */
 const MIN_REQUEST_TIME = 1_000
 
 export function decideNextStep(result: TryResult, state: TryState): NextStep {

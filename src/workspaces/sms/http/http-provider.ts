@@ -1,10 +1,11 @@
 /**
- * Hands messages to an HTTP gateway of the operator's choice, at any address: private gateways are usual.
+ * Hands messages to an HTTP gateway of the operator's choice. Private addresses are allowed, because private
+ * gateways are usual.
  *
- * All requests for a message are made before its deadline. Redirects are not followed: credentials and codes go to the
- * configured URL alone. The gateway reports over the URL of receipts.
+ * The provider makes all requests for a message before its deadline. It does not follow redirects, so credentials
+ * and codes go to the configured URL alone. The gateway reports through the receipt URL.
  *
- * A message that waits behind 100 others is refused 3 s before its deadline: its answer would come too late, and the
+ * It refuses a message that waits behind 100 others 3 s before its deadline. The answer would come too late, and the
  * phone would get a code that is not valid.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,26 +33,26 @@ interface HttpProviderSettings {
 }
 
 interface HttpProviderDeps {
-  /** `sms.http` of the configuration; read for each message, like the sender. */
+  /** Returns `sms.http` of the configuration. Each message reads it, as it reads the sender. */
   readonly settings: () => HttpProviderSettings
-  /** `sms.sender` of the configuration. */
+  /** Returns `sms.sender` of the configuration. */
   readonly sender: () => string
   readonly clock: Clock
   readonly random: RandomSource
-  /** PEM certificates that are trusted instead of the system's. */
+  /** PEM certificates to trust instead of the system's. */
   readonly authorities: string | undefined
 }
 
-/** Requests at once. */
+/** Requests at a time. */
 const MAX_CONNECTIONS = 100
 const MAX_WAITING = 10_000
-/** Milliseconds before the deadline, after which no request waits for its turn. */
+/** Milliseconds before the deadline. Then no request waits for its turn. */
 const ANSWER_TIME = 3_000
 const MAX_ANSWER_BYTES = 16_384
 
 export class HttpProvider implements SmsProvider {
   readonly name = 'http'
-  /** It is made at once, because loading it blocks the thread for a while. */
+  /** The constructor makes it at once, because loading it blocks the thread for a while. */
   private readonly client: Promise<HttpClient>
   private readonly stopping = new AbortController()
   private readonly slots = new Semaphore(MAX_CONNECTIONS, MAX_WAITING)
@@ -63,7 +64,7 @@ export class HttpProvider implements SmsProvider {
       maxDroppedBytes: 0,
       authorities: deps.authorities,
     })
-    // Each message reports it.
+    // Each message reports the fault.
     this.client.catch(() => undefined)
   }
 
@@ -85,7 +86,7 @@ export class HttpProvider implements SmsProvider {
   }
 }
 
-/** Those of the URL as well, in the forms in which a gateway may repeat them. */
+/** The credentials, and those in the URL, in the forms in which a gateway may repeat them. */
 function credentialsOf({ username, password, url }: HttpProviderSettings): readonly string[] {
   const inUrl = [url.username, url.password].flatMap((text) => [text, decodeURIComponent(text)])
   return [password, username, Buffer.from(`${username}:${password}`).toString('base64'), ...inUrl]
@@ -130,7 +131,7 @@ async function runRequests(gateway: Gateway, request: GatewayRequest, deadline: 
 interface RequestResult {
   readonly result: TryResult
   readonly reason: string
-  /** Null: there is none. */
+  /** Null means that there is none. */
   readonly answer: GatewayAnswer | null
 }
 

@@ -12,16 +12,16 @@ export interface GatewayRequest {
 
 export interface GatewayAnswer {
   readonly status: number
-  /** Its beginning, if `isComplete` is false. */
+  /** The text of the answer, or only its beginning if `isComplete` is false. */
   readonly text: string
   readonly isComplete: boolean
 }
 
 export interface HttpStyle {
   readonly buildRequest: (message: SmsMessage, now: number) => GatewayRequest
-  /** What an answer says of the message; it is final. */
+  /** Reads what an answer says about the message. The result is final. */
   readonly readAnswer: (answer: GatewayAnswer) => SendOutcome
-  /** The status and the gateway's words; to be logged by way of `toLogReason`. */
+  /** Returns the status and the gateway's words. Log them only through `toLogReason`. */
   readonly describeAnswer: (answer: GatewayAnswer) => string
 }
 
@@ -36,12 +36,12 @@ export function isSuccess({ status }: Pick<GatewayAnswer, 'status'>): boolean {
 
 const MAX_ID_LENGTH = 200
 
-/** Whether a value may be the id that a gateway gives to a message; it is stored. */
+/** Tells whether a value may be the id that a gateway gives to a message. We store it. */
 export function isGatewayMessageId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH
 }
 
-/** Null: the answer is no JSON object. */
+/** Null means that the answer is not a JSON object. */
 export function parseAnswerObject({ text, isComplete }: GatewayAnswer): Readonly<Record<string, unknown>> | null {
   if (!isComplete) return null
   try {

@@ -1,7 +1,7 @@
 /**
- * Writes what a gateway answered in a form that may be logged: bounded, in one line, without secrets.
+ * Writes what a gateway answered in a form that we may log: bounded, in one line, without secrets.
  *
- * Gateways repeat what they were sent: the text with its code, the account, the URL of receipts.
+ * Gateways repeat what we send: the text with its code, the account, the receipt URL.
  */
 import type { SmsMessage } from '../provider.js'
 
@@ -9,7 +9,7 @@ const MAX_REASON = 400
 /** A code has four digits at least. */
 const digitRuns = /\d{4,}/g
 
-/** `credentials`: texts that stand in the configuration. */
+/** `credentials` are texts in the configuration. */
 export function toLogReason(reason: string, message: SmsMessage, credentials: readonly string[]): string {
   const { text } = message.text
   const secrets = [text, message.receiptUrl, lastSegmentOf(message.receiptUrl), ...credentials]
@@ -21,7 +21,7 @@ export function toLogReason(reason: string, message: SmsMessage, credentials: re
   return hidden.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').slice(0, MAX_REASON)
 }
 
-/** The token of a receipt's URL. */
+/** The token of a receipt URL. */
 function lastSegmentOf(url: string): string {
   return url.slice(url.lastIndexOf('/') + 1)
 }

@@ -1,8 +1,9 @@
 /**
- * Reads the answer of a gateway without a known interface: 2xx is success, unless its JSON says clearly that it is not.
+ * Reads the answer of a gateway without a known interface. A 2xx status is success, unless its JSON says clearly
+ * that it is not.
  *
- * Some gateways report faults with the status 200. An answer in doubt is taken as success: a gateway whose every answer
- * were misread could not be used at all.
+ * Some gateways report faults with the status 200. We take an unclear answer as success. If we misread every answer
+ * of a gateway as a fault, you could not use that gateway.
  */
 import { isRecord } from '../../../base/platform/records.js'
 import type { SendOutcome } from '../provider.js'
@@ -12,7 +13,7 @@ type AnswerObject = NonNullable<ReturnType<typeof parseAnswerObject>>
 
 /** Fields with the id of the message. */
 const ID_FIELDS = ['id', 'message_id', 'messageId', 'sid'] as const
-/** Values of `status`. */
+/** Values of `status` that report a failure. */
 const failedStates: ReadonlySet<unknown> = new Set(['error', 'failed', 'failure', 'rejected'])
 /** Values of `error` that deny a fault. */
 const denials: ReadonlySet<string> = new Set(['', '0', 'false', 'no', 'none', 'null', 'ok', 'success'])
@@ -35,7 +36,7 @@ function reportsFault({ success, ok, status, error, errors }: AnswerObject): boo
   return success === false || ok === false || isFailedState || namesFault(error) || namesFault(errors)
 }
 
-/** A text, a list with entries, or an object with another code than 0. */
+/** Recognises a text, a list with entries, or an object with another code than 0. */
 function namesFault(value: unknown): boolean {
   if (typeof value === 'string') return !denials.has(value.trim().toLowerCase())
   if (Array.isArray(value)) return value.length > 0
@@ -43,7 +44,7 @@ function namesFault(value: unknown): boolean {
   return Object.keys(value).length > 0 && value['code'] !== 0 && value['code'] !== '0'
 }
 
-/** Null: the answer has none in a field that we know. */
+/** Null means that no field that we know has the id. */
 function findId(object: AnswerObject): string | null {
   for (const field of ID_FIELDS) {
     const value = object[field]

@@ -1,7 +1,8 @@
 /**
- * The HTTP interface of Twilio's Messages, which other gateways have too: a form, Basic authentication, and JSON answers.
+ * The HTTP interface of Twilio's Messages, which other gateways have too: a form, Basic authentication, and JSON
+ * answers.
  *
- * `url` is that of the list of messages: `https://api.twilio.com/2010-04-01/Accounts/AC…/Messages.json`.
+ * `url` is the URL of the list of messages: `https://api.twilio.com/2010-04-01/Accounts/AC…/Messages.json`.
  */
 import type { SendOutcome, SmsMessage } from '../provider.js'
 import {
@@ -20,7 +21,7 @@ interface TwilioSettings {
   readonly sender: string
 }
 
-/** Other senders that begin with these letters are names. */
+/** Senders of any other form that begin with these letters are names. */
 const messagingService = /^MG[0-9a-f]{32}$/
 
 /** Seconds that the interface allows as the validity of a message. */
@@ -59,7 +60,7 @@ function readAnswer(answer: GatewayAnswer): SendOutcome {
   return isTaken ? { kind: 'accepted', messageIds: [sid] } : { kind: 'refused', reason: describeAnswer(answer) }
 }
 
-/** A refusal has `code` and `message`, a message that failed at once `error_code` and `error_message`. */
+/** A refusal has `code` and `message`. A message that failed at once has `error_code` and `error_message`. */
 function describeAnswer(answer: GatewayAnswer): string {
   const object = parseAnswerObject(answer)
   if (object === null) return `answered ${answer.status}, without the JSON of this API`

@@ -1,9 +1,9 @@
 /**
- * Keeps one session bound as transceiver: dials, speaks TLS if the URL says so, binds, and connects again when the
- * session has ended. The first attempt begins at once.
+ * Keeps one session bound as transceiver. It dials, speaks TLS if the URL says so, binds, and connects again when
+ * the session has ended. The first attempt begins at once.
  *
- * The pause doubles from 1 s to 60 s, and begins anew after a session of a minute; it is 60 s after a refused bind. The
- * host is the operator's choice, so private addresses are dialled too. With TLS, chain and name must be valid.
+ * The pause doubles from 1 s to 60 s. After a session of a minute it is 1 s again, and after a refused bind it is 60
+ * s. The operator chooses the host, so private addresses are allowed. With TLS, chain and name must be valid.
  */
 import { isIP, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,15 +19,15 @@ import { SmppSession, type SmppSessionTimes } from './session.js'
 
 /** Milliseconds. */
 export interface LinkTimes extends SmppSessionTimes {
-  /** To connect to one address, and for the TLS handshake. */
+  /** The time to connect to one address, and for the TLS handshake. */
   readonly dial: number
   readonly minPause: number
   readonly maxPause: number
-  /** After a refused bind. */
+  /** The pause after a refused bind. */
   readonly refusedPause: number
-  /** A session that lasted as long makes the next pause the shortest one. */
+  /** A session that lasted this long makes the next pause the shortest one. */
   readonly settled: number
-  /** For the answer to our unbind. */
+  /** The time to wait for the answer to our unbind. */
   readonly unbind: number
 }
 
@@ -35,7 +35,7 @@ export interface LinkDeps {
   readonly server: SmppServer
   readonly systemId: string
   readonly password: string
-  /** Trusts the operator's `ca_file`, or else the system's authorities. */
+  /** Trusts the operator's `ca_file`, or without one the system's authorities. */
   readonly dialer: Dialer
   readonly resolveAddresses: Resolver['resolveAddresses']
   readonly clock: Clock
@@ -55,7 +55,7 @@ export class SmppLink {
   private readonly running: Promise<void>
   private readonly name: string
   private session: SmppSession | null = null
-  /** Empty: the first attempt has not ended, or there is a session. */
+  /** It is empty while the first attempt runs, and while there is a session. */
   private lastFault = ''
   private step = 'the host is being looked up'
   private failures = 0
@@ -71,7 +71,7 @@ export class SmppLink {
     return this.lastFault === '' ? this.step : this.lastFault
   }
 
-  /** Null: there is none within `maxWait` milliseconds. */
+  /** Resolves to null if there is no session within `maxWait` milliseconds. */
   waitForSession(maxWait: number): Promise<SmppSession | null> {
     if (this.session?.isOpen === true) return Promise.resolve(this.session)
     if (maxWait <= 0 || this.stopping.signal.aborted) return Promise.resolve(null)
@@ -187,7 +187,7 @@ export class SmppLink {
     if (outcome.pdu.command === 'generic_nack') throw new BindRefusal('bind refused: generic_nack')
   }
 
-  /** Each fault is a warning once; while it lasts, attempts are lines for debugging. */
+  /** Logs each fault as a warning once. While it lasts, further attempts are lines for debugging. */
   private noteFailure(error: unknown): null {
     if (this.stopping.signal.aborted) return null
     const reason = errorMessageOf(error)
@@ -208,7 +208,7 @@ export class SmppLink {
   }
 }
 
-/** Rejects when the signal strikes, so that a stop does not wait for DNS. */
+/** Rejects when the signal aborts, so that a stop does not wait for DNS. */
 async function rejectAtAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => undefined
   const aborted = new Promise<never>((_, reject) => {

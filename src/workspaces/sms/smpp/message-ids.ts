@@ -1,15 +1,15 @@
 /**
- * Finds which message a receipt is for. Some SMSCs write the id in decimal in receipts and in hexadecimal in responses,
- * or the other way round, or with other capitals or leading zeros.
+ * Finds the message that a receipt names. Some SMSCs write the id in decimal in receipts and in hexadecimal in
+ * responses, or the other way round, or with other capitals or leading zeros.
  *
- * Ids of responses are kept in memory, so that a receipt that comes before its message is committed is never taken for
- * another message whose id happens to be the same number in the other notation. Limit: the newest 10,000 messages; for
- * older ones the receipt's id itself comes first, then the other ways to write it.
+ * We keep ids of responses in memory, so a receipt that comes before the commit of its message never counts for
+ * another message whose id happens to be the same number in the other notation. Limit: the newest 10,000 messages.
+ * For older ones the receipt's id itself comes first, then the other ways to write it.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 
 const MAX_RECENT = 10_000
-/** Longer numbers are no numbers of an SMSC. */
+/** An SMSC never uses longer numbers. */
 const MAX_DIGITS = 40
 
 export class MessageIds {
@@ -24,7 +24,7 @@ export class MessageIds {
     this.hexadecimal = createLruCache<string>({ max })
   }
 
-  /** The id of a response. */
+  /** Records the id of a response. */
   recordId(id: string): void {
     this.exact.set(id, true)
     const [asDecimal, asHexadecimal] = [readDecimal(id), readHexadecimal(id)]
@@ -32,7 +32,7 @@ export class MessageIds {
     if (asHexadecimal !== null) this.hexadecimal.set(asHexadecimal.toString(), id)
   }
 
-  /** The ids, most likely first, that the response may have had. */
+  /** Lists the ids that the response may have had, most likely first. */
   listCandidates(receiptId: string): readonly string[] {
     if (this.exact.has(receiptId)) {
       this.areEqual = true

@@ -1,7 +1,7 @@
 /**
  * Reads what an SMSC delivers, in deliver_sm or data_sm: a receipt, or a message that a phone has sent.
  *
- * A receipt names its message in optional parameters, or in the text form if the unit is marked as a receipt: a phone
+ * A receipt names its message in optional parameters, or in its text if the unit has the mark of a receipt. A phone
  * can send the same text, but it sets neither the mark nor the parameters. Other marks, such as intermediate
  * notifications, are not final and say nothing.
  */
@@ -19,7 +19,7 @@ const KIND_BITS = 0x3c
 const RECEIPT_BIT = 0x04
 const MAX_ID_LENGTH = 65
 
-/** Values of message_state (SMPP 3.4, 5.2.28) as they are called in texts. */
+/** Values of message_state (SMPP 3.4, 5.2.28) as receipts in text form call them. */
 const stateNames: Readonly<Record<number, string>> = {
   1: 'ENROUTE',
   2: 'DELIVRD',
@@ -60,13 +60,13 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0
 }
 
-/** Some SMSCs leave out the NUL at its end; the next parameter then begins with a control character. */
+/** Some SMSCs leave out the NUL at the end of the id. The next parameter then begins with a control character. */
 function readId(value: unknown): string | null {
   const id = typeof value === 'string' ? (value.split(/\p{Cc}/u, 1)[0] ?? '').trim() : ''
   return id === '' || id.length > MAX_ID_LENGTH ? null : id
 }
 
-/** The codec gives a text for encodings that it knows, else the octets. */
+/** The codec gives a text for encodings that it knows, and otherwise the octets. */
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null || !('message' in value)) return ''
   const { message } = value

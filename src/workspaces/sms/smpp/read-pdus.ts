@@ -1,9 +1,10 @@
 /**
  * Divides what a peer sends into protocol data units, however it arrives.
  *
- * Limits: a unit has at most 16 KB; at most that is kept beside the chunk at hand. After each 12 KB, where a unit counts for
- * at least 512 bytes, the event loop runs, so a peer that sends without pause does not block it: the worst unit, of 4,000
- * empty parameters, takes 1.7 ms. What follows the last complete unit is dropped.
+ * Limits: a unit has at most 16 KB, and the reader keeps at most that much in addition to the current chunk. It lets
+ * the event loop run after each 12 KB, where a unit counts for at least 512 bytes, so a peer that sends without
+ * pause does not block it. The worst unit, with 4,000 empty parameters, takes 1.7 ms. The reader drops what follows
+ * the last complete unit.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { MAX_PDU_BYTES, PDU_HEADER_BYTES } from './pdu.js'
@@ -12,7 +13,7 @@ const MAX_TURN_BYTES = 12 * 1024
 /** What the answer to the smallest unit costs, compared to the bytes of a large one. */
 const UNIT_COST = 512
 
-/** Throws at a length that no unit can have: what follows cannot be divided. */
+/** Throws at a length that no unit can have, because what follows cannot be divided. */
 export async function* readPdus(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let size = 0
@@ -34,7 +35,7 @@ export async function* readPdus(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
       turn = 0
       await yieldToEventLoop()
     }
-    // A copy: a few bytes must not keep a large chunk in memory.
+    // We copy the bytes, because a few bytes must not keep a large chunk in memory.
     const rest = Buffer.from(bytes.subarray(start))
     parts = [rest]
     size = rest.length

@@ -1,11 +1,12 @@
 /**
  * One SMPP session over an open socket: requests with their responses, and answers to what the SMSC asks.
  *
- * It ends for good at the first fault: a unit of an impossible length, an `enquire_link` without an answer, a peer that
- * does not read. Requests that wait then are `lost`. A unit that cannot be read otherwise is refused, and the next one
- * is read: what a phone sends must not end the session each time that the SMSC delivers it. What it cannot do: dial, bind and reconnect (`link.ts`).
+ * It ends at the first fault: a unit of an impossible length, an `enquire_link` without an answer, a peer that does
+ * not read. Requests that wait then are `lost`. The session refuses any other unit that cannot be read and reads the
+ * next one: what a phone sends must not end the session each time that the SMSC delivers it. `link.ts` dials, binds
+ * and reconnects.
  *
- * Limits: 50 deliveries at work, then reading waits; 256 KB that the peer has not read.
+ * Limits: while 50 deliveries are processed, the session stops reading. 256 KB may wait for the peer to read them.
  */
 import type { Duplex } from 'node:stream'
 import { errorMessageOf } from '../../../base/platform/errors.js'
@@ -31,15 +32,18 @@ export type SmppOutcome =
   | { readonly kind: 'unsent' }
 
 export interface SmppSessionTimes {
-  /** Milliseconds without a unit from the peer, after which it is asked for a sign of life. */
+  /** Milliseconds without a unit from the peer, after which we ask it for a sign of life. */
   readonly idle: number
-  /** For the answers to `enquire_link` and to the bind. */
+  /** Milliseconds to wait for the answers to `enquire_link` and to the bind. */
   readonly answer: number
 }
 
 interface SessionDeps {
   readonly times: SmppSessionTimes
-  /** What the SMSC delivers. Acknowledged when it has resolved; if it rejects, the SMSC delivers again. */
+  /**
+   * Handles what the SMSC delivers. When it resolves, we acknowledge the delivery. If it rejects, the SMSC delivers
+   * again.
+   */
   readonly onDelivery: (pdu: Pdu) => Promise<void>
 }
 
@@ -55,7 +59,7 @@ const MAX_UNREAD_BYTES = 256 * 1024
 const FLUSH_TIME = 1_000
 
 export class SmppSession {
-  /** Resolves to the reason. */
+  /** Resolves to the reason when the session ends. */
   readonly ended: Promise<string>
   private readonly waiting = new Map<number, WaitingRequest>()
   private readonly deliveries = new Semaphore(MAX_DELIVERIES, 1)
@@ -68,7 +72,7 @@ export class SmppSession {
     private readonly socket: Duplex,
     private readonly deps: SessionDeps,
   ) {
-    // Reading reports it too.
+    // Reading reports the error too.
     socket.on('error', () => undefined)
     this.idleTimer = setTimeout(() => void this.checkLink(), deps.times.idle)
     this.ended = new Promise((resolve) => {
@@ -98,7 +102,7 @@ export class SmppSession {
     })
   }
 
-  /** The first reason counts. */
+  /** Ends the session. The first reason counts. */
   end(reason: string): void {
     if (this.reason !== null) return
     this.reason = reason
@@ -140,7 +144,7 @@ export class SmppSession {
         return
       case 'outbind':
       case 'alert_notification':
-        // They have no response.
+        // These commands have no response.
         return
       case 'malformed':
         return this.write(encodePdu({ command: 'generic_nack', sequence, status: INVALID_LENGTH_STATUS }))
@@ -149,7 +153,7 @@ export class SmppSession {
     }
   }
 
-  /** A response to nothing, or to another command, is ignored. */
+  /** Ignores a response to nothing, or to another command. */
   private settleRequest(pdu: Pdu): void {
     const request = this.waiting.get(pdu.sequence)
     if (request === undefined) return

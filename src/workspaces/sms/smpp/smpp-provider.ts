@@ -1,12 +1,13 @@
 /**
  * Sends messages through an SMSC by SMPP 3.4 and reports its receipts.
  *
- * The segments of a message are submitted one after the other; all messages together have at most 10 that wait for
- * their responses. A segment is never submitted twice, except when the SMSC has answered that it took none: throttled,
- * or its queue full. Without a session, a message waits for one for at most 5 s. Neither texts nor phones are logged.
+ * It submits the segments of a message one after the other. All messages together have at most 10 segments that wait
+ * for their responses. It never submits a segment twice, except when the SMSC has answered that it took none:
+ * throttled, or its queue full. Without a session, a message waits for one for at most 5 s. The log has neither
+ * texts nor phones.
  *
- * A message that waits behind others is refused 3 s before its deadline. Else an SMSC that is slower than the requests
- * would get each message when its answer comes too late, and phones would get codes that are not valid.
+ * It refuses a message that waits behind others 3 s before its deadline. Otherwise an SMSC that is slower than the
+ * requests would get each message when its answer comes too late, and phones would get codes that are not valid.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Semaphore } from '../../../base/platform/semaphore.js'
@@ -20,17 +21,20 @@ import { buildSubmissions } from './submissions.js'
 import { Throttle } from './throttle.js'
 
 interface SmppTimes extends LinkTimes {
-  /** How long a message waits for a session. */
+  /** Milliseconds that a message waits for a session. */
   readonly connectWait: number
   readonly throttlePause: number
-  /** For the answer: no message is begun later than so long before its deadline. */
+  /** Milliseconds for the answer. No message begins later than this long before its deadline. */
   readonly submission: number
 }
 
 interface SmppProviderDeps extends Omit<LinkDeps, 'times' | 'onDelivery'> {
-  /** The sender that the receiver of a message sees: a name, a number with plus, or a short code. Read for each message. */
+  /**
+   * The sender that the receiver of a message sees: a name, a number with plus, or a short code. Each message reads
+   * it.
+   */
   readonly sender: () => string
-  /** Resolves when the receipt is stored. `unknown`: no message has this id. */
+  /** Resolves when the receipt is stored. `unknown` means that no message has this id. */
   readonly onReceipt: (receipt: Receipt) => Promise<'applied' | 'unknown'>
   readonly times?: Partial<SmppTimes>
 }
@@ -85,7 +89,7 @@ export class SmppProvider implements SmsProvider {
       if (outcome.kind !== 'accepted') return outcome
       messageIds.push(outcome.id)
     }
-    // With an id missing, the receipts of the others would not say whether the message arrived.
+    // If an id is missing, the receipts of the others would not say whether the message arrived.
     return { kind: 'accepted', messageIds: messageIds.includes('') ? [] : messageIds }
   }
 
@@ -95,7 +99,7 @@ export class SmppProvider implements SmsProvider {
     await this.link.stop()
   }
 
-  /** Until the SMSC has taken or refused the segment, or the time is over. */
+  /** Waits until the SMSC has taken or refused the segment, or until the time is over. */
   private async submit(submission: PduFields, deadline: number, beginBy: number): Promise<SegmentOutcome> {
     const { clock, times } = this.deps
     const connectBy = Math.min(beginBy, clock() + times.connectWait)
@@ -158,7 +162,7 @@ export class SmppProvider implements SmsProvider {
     this.deps.log.warn({ status }, 'the SMSC throttles messages: sending slows down')
   }
 
-  /** False: the service stops. */
+  /** False means that the service stops. */
   private async waitFor(time: number): Promise<boolean> {
     const { signal } = this.stopping
     if (time > 0) await pause(time, undefined, { signal }).catch(() => undefined)

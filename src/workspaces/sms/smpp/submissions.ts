@@ -1,7 +1,7 @@
 /**
  * The submit_sm parameters of a message (SMPP 3.4, 4.4.1), one set for each segment. Pure.
  *
- * Several segments are joined by a header in front of the text with an 8-bit reference (3GPP TS 23.040, 9.2.3.24.1).
+ * A header in front of the text joins several segments. It has an 8-bit reference (3GPP TS 23.040, 9.2.3.24.1).
  */
 import type { SmsMessage } from '../provider.js'
 import { encodeGsmOctets, type PduFields } from './pdu.js'
@@ -9,7 +9,7 @@ import { encodeGsmOctets, type PduFields } from './pdu.js'
 interface SubmissionContext {
   readonly sender: string
   readonly now: number
-  /** 0 to 255; phones put together the segments that have the same one. */
+  /** A number from 0 to 255. Phones join the segments that have the same one. */
   readonly reference: number
 }
 
@@ -48,7 +48,7 @@ function addressSource(sender: string): PduFields {
   return { source_addr_ton: isNumber ? 3 : 5, source_addr_npi: 0, source_addr: sender }
 }
 
-/** Relative: `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1). */
+/** Writes a relative time, `YYMMDDhhmmss000R` (SMPP 3.4, 7.1.1). */
 function formatValidity(remaining: number): string {
   const seconds = Math.ceil(Math.max(remaining, MIN_VALIDITY) / 1000)
   const days = Math.min(Math.floor(seconds / 86_400), MAX_VALIDITY_DAYS)

@@ -1,6 +1,6 @@
 /**
- * The pauses that an SMSC asks for by throttling answers: 1 s, and twice as long at each further one, up to 8 s. The
- * first message that it accepts ends them.
+ * The pauses that an SMSC asks for by throttling answers. The first is 1 s, and each further one is twice as long,
+ * up to 8 s. The first message that the SMSC accepts ends them.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 
@@ -16,14 +16,14 @@ export class Throttle {
     private readonly firstPause: number,
   ) {}
 
-  /** Milliseconds; 0: none. */
+  /** Milliseconds, or 0 if there is no pause. */
   remainingPause(): number {
     return Math.max(0, this.until - this.clock())
   }
 
-  /** `sentAt`: when the message was submitted. True: sending was not throttled before. */
+  /** `sentAt` is the moment when the message was submitted. True means that sending was not throttled before. */
   recordThrottled(sentAt: number): boolean {
-    // Messages that were under way together are one answer.
+    // The answers to messages that were under way together count as one.
     if (this.count > 0 && sentAt < this.since) return false
     this.count += 1
     this.since = this.clock()

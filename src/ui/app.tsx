@@ -28,7 +28,7 @@ export function App(): VNode {
   )
 }
 
-/** Until it is known whether there is a session. */
+/** Shown until we know whether there is a session. */
 function Waiting(): VNode {
   return (
     <main class="front">
@@ -42,7 +42,7 @@ function SessionPages(): VNode {
   if (state.kind === 'loading') return <Waiting />
   if (state.kind === 'failed') return <UnreachablePage message={state.message} />
   if (state.kind === 'none') return <SignInPage ended={state.ended} />
-  // The pages of another workspace or user are other pages: their state must not outlive the switch.
+  // Another workspace or user has other pages: their state must not outlive the switch.
   return (
     <Shell key={`${state.info.user.id} ${workspace.value?.id}`}>
       <Switch>

@@ -1,13 +1,13 @@
-/** An answer that is no success, as pages show it. */
+/** A refused or failed request, as pages show it. */
 
 export interface FieldError {
-  /** The name that the request has for it: `domain`, `allowed_networks[0]`. */
+  /** The name of the field in the request: `domain`, `allowed_networks[0]`. */
   readonly field: string
   readonly message: string
 }
 
 interface ErrorFields {
-  /** The HTTP status; 0: no answer came. */
+  /** The HTTP status. It is 0 if no answer came. */
   readonly status: number
   readonly code: string
   readonly fields?: readonly FieldError[]
@@ -29,7 +29,7 @@ export class ApiError extends Error {
   }
 }
 
-/** From the body of an answer; anything that is not the interface's form of errors gives the status alone. */
+/** Reads the body of an answer. Anything but the interface's form of errors gives the status alone. */
 export function toApiError(status: number, body: unknown): ApiError {
   const error = readRecord(readRecord(body)['error'])
   const { code, message } = error
@@ -44,12 +44,12 @@ export function toNetworkError(): ApiError {
   return new ApiError('The server does not answer. Check the connection and try again.', { status: 0, code: 'network' })
 }
 
-/** What the page itself has found wrong with a field: nothing was sent. */
+/** Makes the error of a field that the page itself has found. Nothing was sent. */
 export function toFieldError(field: string, message: string): ApiError {
   return new ApiError(message, { status: 0, code: 'invalid_field', fields: [{ field, message }] })
 }
 
-/** Anything thrown, as an error that can be shown. */
+/** Turns anything thrown into an error that pages can show. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -67,7 +67,7 @@ function readRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
 }
 
-/** A message may begin with an address or the name of a domain, which stays as it is. */
+/** Leaves an address or the name of a domain at the beginning of a message as it is. */
 function toSentence(message: string): string {
   const [first = ''] = message.split(' ', 1)
   const text = /[.@]./.test(first) ? message : message.charAt(0).toUpperCase() + message.slice(1)

@@ -1,7 +1,7 @@
-/** Shows that a password or code is wrong beside its field: such an answer of the server names no field. */
+/** Shows a wrong password or code next to its field, because the server's answer to it names no field. */
 import { ApiError, asApiError } from './api-error.ts'
 
-/** For requests that ask for them again: `blameField('password', unwrap(…))`. The field of a code is `code`. */
+/** Wraps requests that ask for them again: `blameField('password', unwrap(…))`. The field of a code is `code`. */
 export async function blameField<Data>(passwordField: string, request: Promise<Data>): Promise<Data> {
   try {
     return await request

@@ -33,7 +33,7 @@ type FetchedAnswer<Data> =
   | { readonly data: Data; readonly error?: never; readonly response: Response }
   | { readonly data?: never; readonly error: object; readonly response: Response }
 
-/** The body of a success; undefined for 204. */
+/** Returns the body of a success, or undefined for 204. */
 export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promise<Data> {
   const answer = await request.catch(() => {
     throw toNetworkError()
@@ -42,14 +42,14 @@ export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promi
   return answer.data
 }
 
-/** Makes the error of a refused request, and ends the session of this page when the server knows it no longer. */
+/** Makes the error of a refused request. It ends the session of this page if the server no longer knows it. */
 function toRefusal(status: number, body: unknown): ApiError {
   const error = toApiError(status, body)
   if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()
   return error
 }
 
-/** The sign-in page appears in place of the present one. */
+/** Shows the sign-in page in place of the present one. */
 export function endSession(): void {
   if (session.value.kind === 'present') session.value = { kind: 'none', ended: true }
 }
@@ -59,17 +59,17 @@ interface Upload {
   readonly bodySerializer: () => FormData
 }
 
-/** A file as the body of a request: `api.POST('/v1/suppressions/import', { ...toUpload(file) })`. */
+/** Sends a file as the body of a request: `api.POST('/v1/suppressions/import', { ...toUpload(file) })`. */
 export function toUpload(file: File): Upload {
   const form = new FormData()
   form.set('file', file)
   return { body: { file: file.name }, bodySerializer: () => form }
 }
 
-/** Milliseconds: browsers read the file after the click. */
+/** Milliseconds. Browsers read the file after the click. */
 const KEEPS_FILE = 10_000
 
-/** Fetches a file of the chosen workspace and saves it under `name`. Exports have links of their own for this. */
+/** Fetches a file of the chosen workspace and saves it under `name`. Exports have separate links for this. */
 export async function saveFile(path: `/v1/${string}`, name: string): Promise<void> {
   const headers = { [WORKSPACE_HEADER]: workspace.value?.id ?? '' }
   const response = await fetch(`${BASE_URL}${path}`, { headers }).catch(() => {

@@ -1,8 +1,8 @@
-/** All rows of a list, for fields in which one of them is chosen. */
+/** Loads all rows of a list, for a field in which the user chooses one. */
 
-/** The most that an answer has. */
+/** Rows that an answer has at most. */
 const PAGE_SIZE = 100
-/** More cannot be chosen from in a field. */
+/** Rows that a field offers at most. */
 const MAX_ROWS = 1_000
 
 interface Range {

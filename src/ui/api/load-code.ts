@@ -1,6 +1,6 @@
 /**
- * Code that is loaded when it is needed first. Its files have other names after an upgrade of the service, and those
- * that an open tab asks for are gone: then only loading the whole page again helps.
+ * Loads code when a page needs it for the first time. After an upgrade of the service the files have other names,
+ * and those that an open tab asks for are gone. Then the user has to load the whole page again.
  */
 import { ApiError, toNetworkError } from './api-error.ts'
 

@@ -8,7 +8,7 @@ type Membership = SessionInfo['workspaces'][number]
 type SessionState =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly message: string }
-  /** `ended`: a session was there and is over. */
+  /** `ended` means that there was a session and that it is over. */
   | { readonly kind: 'none'; readonly ended: boolean }
   | { readonly kind: 'present'; readonly info: SessionInfo }
 
@@ -20,7 +20,7 @@ const chosenId = signal(readChosenId())
 
 export const sessionInfo = computed(() => (session.value.kind === 'present' ? session.value.info : null))
 
-/** The workspace that the pages show; null: the user belongs to none. */
+/** The workspace that the pages show. It is null if the user belongs to none. */
 export const workspace = computed((): Membership | null => {
   const { workspaces = [] } = sessionInfo.value ?? {}
   return workspaces.find(({ id }) => id === chosenId.value) ?? workspaces[0] ?? null
@@ -40,11 +40,11 @@ export function chooseWorkspace(id: string): void {
     sessionStorage.setItem(CHOSEN_KEY, id)
     localStorage.setItem(CHOSEN_KEY, id)
   } catch {
-    // Without storage the choice lasts until the page is loaded again.
+    // Without storage, the choice lasts until the page is loaded again.
   }
 }
 
-/** Each tab keeps its own choice; a new tab begins with the last one. */
+/** Each tab keeps its own choice. A new tab begins with the last one. */
 function readChosenId(): string | null {
   try {
     return sessionStorage.getItem(CHOSEN_KEY) ?? localStorage.getItem(CHOSEN_KEY)

@@ -1,22 +1,22 @@
 /**
- * Loads what a page shows, when the page appears and again when its keys change or `reload` is called. What was loaded
- * stays while it is loaded again. Use it with the component Loaded.
+ * Loads what a page shows: when the page appears, when its keys change, and when `reload` is called. The page keeps
+ * the old data while it loads again. Use it with the component Loaded.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from './api-error.ts'
 
 export interface Loading<Data> {
-  /** Undefined: nothing was loaded yet. */
+  /** Undefined means that nothing was loaded yet. */
   readonly data: Data | undefined
-  /** The error of the last time that it was loaded. */
+  /** The error of the last load. */
   readonly error: ApiError | null
   readonly reload: () => void
-  /** Shows this instead, as after a change that answers with the new state. */
+  /** Shows other data, such as the answer of a change with the new state. */
   readonly replace: (data: Data) => void
 }
 
 interface LoadOptions<Data> {
-  /** Milliseconds until it is loaded again; null: not by itself. Hidden pages wait. */
+  /** Milliseconds until the next load. Null means that the page does not load again by itself. Hidden pages wait. */
   readonly every?: (data: Data) => number | null
 }
 
@@ -54,7 +54,10 @@ export function useLoad<Data>(
   return { data: state.data, error: state.error, reload, replace }
 }
 
-/** Calls `act` after `pause` milliseconds, or when the page is shown again after them; anew for each `state`. */
+/**
+ * Calls `act` after `pause` milliseconds. If the page is hidden then, it calls `act` when the page is shown again.
+ * Each new `state` starts another pause.
+ */
 function useRepeat(pause: number | null, act: () => void, state: unknown): void {
   useEffect(() => {
     if (pause === null) return

@@ -1,24 +1,25 @@
 /**
- * Lists in pages, forwards and backwards. `load` gets the position of a page, undefined for the first, and answers
- * with its rows and the position of the next page: the cursor of a list, or its offset (`loadOffsetPage`).
+ * Lists in pages, forwards and backwards. `load` gets the position of a page, or undefined for the first. It answers
+ * with the rows of the page and the position of the next page: the cursor of a list, or its offset
+ * (`loadOffsetPage`).
  */
 import { useEffect, useState } from 'preact/hooks'
 import { type Loading, useLoad } from './use-load.ts'
 
 export interface ListPage<Row> {
   readonly rows: readonly Row[]
-  /** Null: this is the last page. */
+  /** Null means that this is the last page. */
   readonly next: string | null
 }
 
 export interface Pages<Row> extends Loading<ListPage<Row>> {
-  /** Counted from 1. */
+  /** The number of the page, from 1. */
   readonly number: number
   readonly showNext: (() => void) | null
   readonly showPrevious: (() => void) | null
 }
 
-/** Where the user is, which belongs to one set of keys: other filters begin at the first page. */
+/** The user's place in the pages. It belongs to one set of keys, because other filters begin at the first page. */
 interface Place {
   readonly key: string
   /** Positions of the pages from the second to the present one. */
@@ -33,7 +34,7 @@ export function usePages<Row>(
   const key = JSON.stringify(keys)
   const [place, setPlace] = useState<Place>({ key, positions: [] })
   const positions = place.key === key ? place.positions : []
-  // Keys that were used before begin at the first page again.
+  // If the user returns to earlier keys, the list begins at the first page again.
   useEffect(() => setPlace((before) => (before.key === key ? before : { key, positions: [] })), [key])
   const position = positions.at(-1)
   const loading = useLoad(() => load(position), [key, position], options)
@@ -46,7 +47,7 @@ export function usePages<Row>(
   }
 }
 
-/** A page of a list with `next_cursor`. */
+/** Makes a page of a list with `next_cursor`. */
 export function toCursorPage<Row>(answer: {
   readonly data: readonly Row[]
   readonly next_cursor?: string | null
@@ -62,7 +63,7 @@ interface Range {
   readonly offset: number
 }
 
-/** A page of a list with `limit` and `offset`: one row more is loaded, which says whether another page follows. */
+/** Loads a page of a list with `limit` and `offset`. It loads one row more, which says whether another page follows. */
 export async function loadOffsetPage<Row>(
   position: string | undefined,
   load: (range: Range) => Promise<{ readonly data: readonly Row[] }>,

@@ -9,11 +9,11 @@ type Tone = 'primary' | 'plain' | 'danger' | 'quiet'
 
 interface ButtonProps {
   readonly children: ComponentChildren
-  /** While a promise that it returns is pending, the button waits; its failure is a notice. */
+  /** While a promise that it returns is pending, the button waits. If the promise fails, a notice says why. */
   readonly onClick: () => unknown
   readonly tone?: Tone
   readonly disabled?: boolean
-  /** For screen readers, where the text is the same in each row. */
+  /** The text for screen readers, if the visible text is the same in each row. */
   readonly label?: string
   readonly small?: boolean
 }

@@ -1,4 +1,4 @@
-/** Lines over time, drawn by uPlot, which is loaded when the first chart appears; the numbers are in a table below. */
+/** Lines over time. uPlot draws them, and is loaded when the first chart appears. A table below has the numbers. */
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/api-error.ts'
@@ -14,9 +14,9 @@ interface Series {
 }
 
 interface ChartProps {
-  /** What is shown: `Emails by hour`. */
+  /** What the chart shows: `Emails by hour`. */
   readonly title: string
-  /** ISO 8601, in order. */
+  /** ISO 8601 times, in order. */
   readonly times: readonly string[]
   readonly series: readonly Series[]
   readonly formatTime?: (iso: string) => string
@@ -59,7 +59,7 @@ export function Chart(props: ChartProps): VNode {
   )
 }
 
-/** Draws into `place` and keeps to its width; returns what removes the drawing. */
+/** Draws into `place` and follows its width. Returns the function that removes the drawing. */
 function drawChart(
   place: HTMLDivElement | null,
   data: PlotData,

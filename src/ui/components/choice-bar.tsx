@@ -1,4 +1,4 @@
-/** A few choices side by side of which one holds, such as the days of a plot; the address has the chosen one. */
+/** A few choices side by side, one of which is chosen, such as the days of a plot. The address has the chosen one. */
 import type { VNode } from 'preact'
 import { useSearchParams } from 'wouter-preact'
 import './choice-bar.css'
@@ -9,7 +9,7 @@ interface Choice {
 }
 
 interface ChoiceBarProps {
-  /** What is chosen, for screen readers. */
+  /** The name of the choice, for screen readers. */
   readonly label: string
   readonly choices: readonly Choice[]
   readonly chosen: string
@@ -29,7 +29,10 @@ export function ChoiceBar({ label, choices, chosen, onChoose }: ChoiceBarProps):
   )
 }
 
-/** The value of a parameter of the address if it is one of the choices, else `otherwise`; and its change. */
+/**
+ * The value of a parameter of the address, if it is one of the choices, or `otherwise`. Also returns a function that
+ * changes it.
+ */
 export function useChoice(
   parameter: string,
   choices: readonly Choice[],

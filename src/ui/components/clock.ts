@@ -1,6 +1,6 @@
 /**
- * The clock of the browser, which no other file reads. It may differ from that of the server, so pages show times of the
- * server and use this clock only for what is a while ago or ahead, and as a first value of forms.
+ * The clock of the browser, which no other file reads. It may differ from the clock of the server. So pages show
+ * times of the server. They use this clock only for relative times and as a first value of forms.
  */
 
 /** Milliseconds since 1970. */

@@ -1,4 +1,4 @@
-/** Dialogs; those for acts that destroy something ask for its name. */
+/** Dialogs. A dialog for an act that destroys something asks for its name. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
@@ -12,7 +12,7 @@ interface DialogProps {
   readonly wide?: boolean
 }
 
-/** Open as long as it is rendered; Escape closes it, and the focus returns to where it was. */
+/** The dialog is open as long as it is rendered. Escape closes it, and the focus returns to its earlier place. */
 export function Dialog({ title, onClose, children, wide = false }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -39,7 +39,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps):
 
 interface ConfirmDialogProps {
   readonly title: string
-  /** What the user types to confirm; without it, the button is enough. */
+  /** The user types this name to confirm. Without it, the button is enough. */
   readonly name?: string
   /** The text of the button: `Delete the domain`. */
   readonly action: string
@@ -49,13 +49,16 @@ interface ConfirmDialogProps {
   readonly children: ComponentChildren
 }
 
-/** Whether a name was typed, whatever the space around and between its words: a label does not show how much there is. */
+/**
+ * Tells whether a name was typed. The space around and between its words does not matter, because a label does not
+ * show how much there is.
+ */
 export function isTyped(name: string, typed: string): boolean {
   const simplify = (text: string): string => text.trim().replace(/\s+/g, ' ')
   return simplify(typed) === simplify(name)
 }
 
-/** Closes after `onConfirm` has succeeded; its failure is shown in the dialog. */
+/** Closes after `onConfirm` has succeeded. If it fails, the dialog shows why. */
 export function ConfirmDialog({ title, name, action, onConfirm, onClose, children }: ConfirmDialogProps): VNode {
   const [typed, setTyped] = useState('')
   const submit = async (): Promise<void> => {

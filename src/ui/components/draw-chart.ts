@@ -1,4 +1,4 @@
-/** Draws a chart with uPlot in the colors of the style, and again when its width or the color scheme changes. */
+/** Draws a chart with uPlot in the colors of the style. It draws again when the width or the color scheme changes. */
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
@@ -12,7 +12,7 @@ export interface PlotData {
 /** CSS pixels. */
 const HEIGHT = 220
 
-/** Returns what removes it. */
+/** Returns the function that removes the plot. */
 export function createPlot(place: HTMLElement, data: PlotData): () => void {
   let plot = drawPlot(place, data)
   const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -30,7 +30,7 @@ export function createPlot(place: HTMLElement, data: PlotData): () => void {
   }
 }
 
-/** The opacity of the first line's color below the line: it can be seen where a second line covers it. */
+/** The opacity of the first line's color below the line. You can see the line where a second one covers it. */
 const FILL_ALPHA = '1c'
 
 function drawPlot(place: HTMLElement, data: PlotData): uPlot {
@@ -59,7 +59,7 @@ function drawPlot(place: HTMLElement, data: PlotData): uPlot {
 const DAY = 86_400
 const dayName = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const hourName = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
-/** Distances between lines of whole numbers. */
+/** Distances between the grid lines of whole numbers. */
 const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
 function buildAxes(place: HTMLElement, color: (name: string) => string): uPlot.Axis[] {
@@ -77,7 +77,7 @@ function buildAxes(place: HTMLElement, color: (name: string) => string): uPlot.A
   ]
 }
 
-/** CSS pixels between the pointer and the numbers beside it. */
+/** CSS pixels between the pointer and the numbers next to it. */
 const TIP_DISTANCE = 14
 
 /** Shows the time and the numbers at the pointer. */

@@ -1,4 +1,4 @@
-/** Fields of forms: each has a label, may have a hint, and shows the error that the server named for it. */
+/** Fields of forms. Each has a label, may have a hint, and shows the error that the server named for it. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { useFieldError } from './form-context.ts'
@@ -67,9 +67,9 @@ interface TextFieldProps extends FieldProps {
   readonly autoComplete?: string
   readonly inputMode?: 'text' | 'numeric' | 'email' | 'url'
   readonly maxLength?: number
-  /** Takes the focus when it appears: only for the one field of a step. */
+  /** Takes the focus when it appears. Use it only for the one field of a step. */
   readonly takesFocus?: boolean
-  /** Values that the browser offers while one types; others may be typed too. */
+  /** Values that the browser offers while the user types. Other values are possible too. */
   readonly suggestions?: readonly string[]
   readonly onInput?: (value: string) => void
 }
@@ -128,7 +128,7 @@ interface TextAreaProps extends FieldProps {
   readonly optional?: boolean
   readonly rows?: number
   readonly placeholder?: string
-  /** For code and HTML. */
+  /** A fixed-width font, for code and HTML. */
   readonly mono?: boolean
   readonly onInput?: (value: string) => void
 }
@@ -215,7 +215,7 @@ export function CheckField({ name, label, hint, checked = false, onChange }: Che
 interface ChoicesFieldProps extends FieldProps {
   readonly options: readonly Option[]
   readonly chosen?: readonly string[]
-  /** One of them instead of several. */
+  /** The user chooses one of the values instead of several. */
   readonly single?: boolean
 }
 

@@ -1,11 +1,14 @@
-/** Shows what the server said of the filters of a list beside their fields: around the fields, within `Filters`. */
+/**
+ * Shows next to the filter fields what the server said about the filters of a list. Put it around the fields, within
+ * `Filters`.
+ */
 import type { ComponentChildren, VNode } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { ApiError } from '../api/api-error.ts'
 import { FormContext } from './form-context.ts'
 
 interface FilterErrorsProps {
-  /** The error of the last time that the list was loaded. */
+  /** The error of the last load of the list. */
   readonly error: ApiError | null
   readonly children: ComponentChildren
 }

@@ -1,5 +1,5 @@
 /**
- * Filters of a list. Their values are in the address, so that a filtered list can be linked and the browser's way back
+ * Filters of a list. The address has their values, so that you can link a filtered list, and the browser's way back
  * leads to it.
  */
 import type { ComponentChildren, VNode } from 'preact'
@@ -9,7 +9,7 @@ import { Form, SubmitButton } from './form.tsx'
 import { readText } from './form-values.ts'
 
 interface FilterValues {
-  /** Empty: not filtered by it. */
+  /** Returns an empty text if the list is not filtered by that name. */
   readonly get: (name: string) => string
   readonly set: (values: Readonly<Record<string, string>>) => void
   readonly isFiltered: boolean
@@ -17,7 +17,7 @@ interface FilterValues {
   readonly key: string
 }
 
-/** `names`: the parameters of the address that are filters of this list. */
+/** `names` are the parameters of the address that filter this list. */
 export function useFilters(names: readonly string[]): FilterValues {
   const [search, setSearch] = useSearchParams()
   const get = (name: string): string => search.get(name) ?? ''

@@ -6,7 +6,7 @@ import type { FieldError } from '../api/api-error.ts'
 interface FormState {
   readonly errors: readonly FieldError[]
   readonly busy: boolean
-  /** Fields say their names, so that errors of other fields are shown above the form. */
+  /** Fields register their names, so that the form shows errors of other fields above itself. */
   readonly register: (name: string) => void
 }
 

@@ -2,7 +2,7 @@
 import { toFieldError } from '../api/api-error.ts'
 import { readNow } from './clock.ts'
 
-/** Without space around it. */
+/** Reads a text without the space around it. */
 export function readText(values: FormData, name: string): string {
   const value = values.get(name)
   return typeof value === 'string' ? value.trim() : ''
@@ -23,7 +23,7 @@ export function readChoices(values: FormData, name: string): string[] {
   return values.getAll(name).filter((value) => typeof value === 'string')
 }
 
-/** The lines of a TextArea without empty ones. */
+/** The lines of a TextArea, without empty ones. */
 export function readLines(values: FormData, name: string): string[] {
   return readExactText(values, name)
     .split('\n')
@@ -31,13 +31,16 @@ export function readLines(values: FormData, name: string): string[] {
     .filter((line) => line !== '')
 }
 
-/** A time of the browser's zone, as a field has it, as UTC; the server refuses what is none. */
+/** Converts a time in the browser's zone, as a field has it, to UTC. The server refuses what is not a time. */
 export function toMoment(text: string): string {
   const at = new Date(text)
   return Number.isNaN(at.getTime()) ? text : at.toISOString()
 }
 
-/** Reads a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
+/**
+ * Reads a field of the type `datetime-local`, which has the time of the browser's zone, as UTC. Null means that it
+ * is empty.
+ */
 export function readTime(values: FormData, name: string): string | null {
   const text = readText(values, name)
   const at = new Date(text)
@@ -49,14 +52,14 @@ export function toFieldTime(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
 }
 
-/** The same as `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
+/** Does the same as `readTime`. Throws an ApiError for a past time, because servers would take it as now. */
 export function readFutureTime(values: FormData, name: string): string | null {
   const at = readTime(values, name)
   if (at === null || new Date(at).getTime() > readNow()) return at
   throw toFieldError(name, 'Must be a time in the future.')
 }
 
-/** Null: none was chosen. */
+/** Null means that the user chose no file. */
 export function readFile(values: FormData, name: string): File | null {
   const value = values.get(name)
   return value instanceof File && (value.size > 0 || value.name !== '') ? value : null

@@ -1,6 +1,6 @@
 /**
- * A form that sends its values by `onSubmit`. An ApiError that it throws is shown beside the fields that it names, and
- * above the form for the rest; the first wrong field gets the focus.
+ * A form that sends its values by `onSubmit`. If that throws an ApiError, the form shows it next to the fields that
+ * it names, and the rest above the form. The first wrong field gets the focus.
  */
 import type { ComponentChildren, VNode } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
@@ -12,7 +12,7 @@ interface FormProps {
   /** The values by the names of the fields: see form-values.ts. */
   readonly onSubmit: (values: FormData) => Promise<unknown>
   readonly children: ComponentChildren
-  /** In one line, as for a search. */
+  /** Shows the form in one line, as for a search. */
   readonly inline?: boolean
 }
 
@@ -54,8 +54,8 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
 }
 
 /**
- * Fields that were filled in part. A form has no value of them, as if they were empty: a message would be sent at once
- * in place of the day that was entered. Null: there are none.
+ * Finds fields that the user filled in only in part. The browser gives an empty value for them, so without this
+ * check a message would be sent at once and not on the day that was entered. Null means that there are none.
  */
 function findIncomplete(form: HTMLFormElement): ApiError | null {
   const fields = [...form.elements]
@@ -83,7 +83,7 @@ function nameGaps(error: ApiError, form: HTMLFormElement | null): ApiError {
   return new ApiError(message, { status, code, details, fields })
 }
 
-/** Errors of fields that the form does not have stand here with their names. */
+/** Shows the errors of fields that the form does not have, with the names of the fields. */
 function FormError({ error, names }: { readonly error: ApiError; readonly names: ReadonlySet<string> }): VNode {
   const others = error.fields.filter(({ field }) => ![...names].some((name) => belongsTo(field, name)))
   const lines = error.fields.length === 0 ? [error.message] : others.map(({ field, message }) => `${field}: ${message}`)

@@ -1,4 +1,4 @@
-/** Times, numbers and sizes as the browser's locale writes them; words are English, as the pages are. */
+/** Writes times, numbers and sizes in the browser's locale. The words are English, like the pages. */
 
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const second = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
@@ -11,13 +11,13 @@ export function formatDateTime(iso: string): string {
   return formatWhole(dateTime, iso)
 }
 
-/** A line does not end before the `PM` of a time. */
+/** Keeps a line from breaking before the `PM` of a time. */
 function formatWhole(format: Intl.DateTimeFormat, iso: string): string {
   const parts = format.formatToParts(new Date(iso))
   return parts.map(({ value }, at) => (parts[at + 1]?.type === 'dayPeriod' ? '\u00A0' : value)).join('')
 }
 
-/** With seconds. */
+/** Writes the time with seconds. */
 export function formatSecond(iso: string): string {
   return formatWhole(second, iso)
 }
@@ -31,7 +31,7 @@ export function formatUtc(iso: string): string {
   return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** `The host does not exist` of `the host does not exist`. */
+/** Turns `the host does not exist` into `The host does not exist`. */
 export function capitalize(sentence: string): string {
   return sentence.charAt(0).toUpperCase() + sentence.slice(1)
 }

@@ -1,4 +1,4 @@
-/** A page whose code is loaded when it is opened first. */
+/** A page whose code is loaded when the user opens it for the first time. */
 import type { ComponentType, VNode } from 'preact'
 import { loadCode } from '../api/load-code.ts'
 import { mayOperate, workspace } from '../api/session-state.ts'

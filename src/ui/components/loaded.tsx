@@ -1,4 +1,7 @@
-/** Shows what `useLoad` loaded: a placeholder before, the fault with a way to try again if it failed. */
+/**
+ * Shows what `useLoad` loaded. Before that it shows a placeholder, and after a failure the error with a way to try
+ * again.
+ */
 import type { ComponentChildren, VNode } from 'preact'
 import type { ApiError } from '../api/api-error.ts'
 import { OUTDATED } from '../api/load-code.ts'
@@ -31,7 +34,7 @@ export function Placeholder(): VNode {
   )
 }
 
-/** The status of an answer that a further attempt does not change. */
+/** The status of an answer that another attempt does not change. */
 const NOT_FOUND = 404
 
 interface FaultProps {
@@ -60,7 +63,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren
 }
 
-/** In place of a list without rows: what would be here, and how it gets here. */
+/** Fills the place of a list without rows: it says what would be here, and how it gets here. */
 export function Empty({ title, children }: EmptyProps): VNode {
   return (
     <div class="empty">

@@ -1,15 +1,18 @@
-/** The HTML of a message, from an address under /ui/api/frames/: without scripts, remote loads or this page's origin. */
+/**
+ * The HTML of a message, from an address under /ui/api/frames/. It has no scripts, no remote loads and not this
+ * page's origin.
+ */
 import type { VNode } from 'preact'
 
 interface MessageFrameProps {
   readonly src: string
   /** What the frame shows, for screen readers. */
   readonly title: string
-  /** Characters of the message: a short one gets a low frame. The height of its document cannot be read from outside. */
+  /** Characters of the message. A short one gets a low frame, because a page cannot read the height of its document. */
   readonly length: number
 }
 
-/** The person can change the height at the lower corner. */
+/** The user can change the height at the lower corner. */
 export function MessageFrame({ src, title, length }: MessageFrameProps): VNode {
   const height = length < FEW ? 'low' : length < MANY ? 'middle' : 'high'
   return (
@@ -24,6 +27,6 @@ export function MessageFrame({ src, title, length }: MessageFrameProps): VNode {
   )
 }
 
-/** Characters. */
+/** Characters of a short message. */
 const FEW = 500
 const MANY = 4_000

@@ -1,4 +1,4 @@
-/** The page for addresses without a page. */
+/** The page for an address that has none. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { Page } from './page.tsx'

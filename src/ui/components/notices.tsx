@@ -11,7 +11,7 @@ interface Notice {
 const notices = signal<readonly Notice[]>([])
 let lastId = 0
 
-/** Milliseconds; failures stay until they are closed. */
+/** Milliseconds. Failures stay until the user closes them. */
 const SHOWN_FOR = 6_000
 
 export function notify(text: string, tone: Notice['tone'] = 'good'): void {

@@ -10,11 +10,14 @@ export interface PageProps {
 }
 
 export interface PageRoute {
-  /** Below /ui: `/domains/:id`. */
+  /** The path below /ui: `/domains/:id`. */
   readonly path: string
-  /** `operator`: for owners and admins of the operator's workspace; `account`: for users without a workspace too. */
+  /**
+   * `operator` is for owners and admins of the operator's workspace. `account` is also for users without a
+   * workspace.
+   */
   readonly area: 'workspace' | 'operator' | 'account'
-  /** Its place in the navigation; pages below it have none. */
+  /** Its place in the navigation. Pages below another page have none. */
   readonly navigation?: { readonly group: (typeof groups)[number]; readonly label: string; readonly order: number }
   /** Loads the code of the page: `() => import('./list-page.tsx').then(({ ListPage }) => ListPage)`. */
   readonly load: () => Promise<ComponentType<PageProps>>

@@ -6,7 +6,7 @@ import { allowBreaks } from './allow-breaks.tsx'
 
 interface PageProps {
   readonly title: string
-  /** What stands beside the heading, such as a StatusBadge. */
+  /** What the page shows next to the heading, such as a StatusBadge. */
   readonly badge?: ComponentChildren
   /** One sentence on what the page is for. */
   readonly intro?: ComponentChildren
@@ -55,7 +55,7 @@ interface SectionProps {
   readonly children: ComponentChildren
 }
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with its own heading. */
 export function Section({ title, intro, actions, children }: SectionProps): VNode {
   return (
     <section class="section">

@@ -1,4 +1,4 @@
-/** Shows how far a long piece of work is. */
+/** Shows the progress of a long piece of work. */
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { formatNumber } from './format.ts'
@@ -6,7 +6,7 @@ import { formatNumber } from './format.ts'
 interface ProgressProps {
   readonly label: string
   readonly done: number
-  /** Null: not known yet. */
+  /** Null means that it is not known yet. */
   readonly total: number | null
   readonly formatValue?: (value: number) => string
 }

@@ -1,4 +1,4 @@
-/** Tables, which become cards where there is little room, and lists in pages. */
+/** Tables, which become cards on narrow screens, and lists in pages. */
 import type { ComponentChildren, VNode } from 'preact'
 import type { ListPage, Pages } from '../api/use-pages.ts'
 import { allowBreaks } from './allow-breaks.tsx'
@@ -8,12 +8,12 @@ import { Loaded } from './loaded.tsx'
 export interface Column<Row> {
   readonly title: string
   readonly show: (row: Row) => ComponentChildren
-  /** `number` is aligned to the right, `actions` has buttons and no visible title. */
+  /** `number` is aligned to the right. `actions` has buttons and no visible title. */
   readonly kind?: 'text' | 'number' | 'actions'
 }
 
 interface TableProps<Row> {
-  /** What the rows are; screen readers read it. */
+  /** What the rows are. Screen readers read it. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -76,7 +76,7 @@ function cellClass(kind: Column<unknown>['kind']): string | undefined {
 interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   /** From `usePages`. */
   readonly pages: Pages<Row>
-  /** Shown in place of a list without rows. */
+  /** What the page shows in place of a list without rows. */
   readonly empty: ComponentChildren
 }
 

@@ -1,4 +1,4 @@
-/** Parts of a page of which one is shown; the address has its id, so that it can be linked. */
+/** Parts of a page, one of which is shown. The address has its id, so that you can link it. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useRef } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
@@ -54,7 +54,7 @@ export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
   )
 }
 
-/** The tab to which a key moves, as the pattern of tabs has it. */
+/** The tab to which a key moves, as the ARIA pattern of tabs says. */
 function findTarget(key: string, at: number, tabs: readonly Tab[]): Tab | undefined {
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[key]
   return to === undefined ? undefined : tabs.at(to % tabs.length)

@@ -1,4 +1,4 @@
-/** Shows values: times, states, identifiers to copy, lists of facts, notes. */
+/** Shows values: times, states, identifiers to copy, lists of facts, and notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { allowBreaks } from './allow-breaks.tsx'
@@ -7,7 +7,7 @@ import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } fr
 import { notify } from './notices.tsx'
 
 interface TimeProps {
-  /** ISO 8601; null and undefined show `otherwise`. */
+  /** ISO 8601. For null and undefined the page shows `otherwise`. */
   readonly at: string | null | undefined
   readonly kind?: 'moment' | 'second' | 'day' | 'relative'
   readonly otherwise?: string
@@ -20,7 +20,7 @@ const timeFormats = {
   relative: (at: string) => formatRelative(at, readNow()),
 } as const
 
-/** In the browser's zone, with the exact UTC on hover. */
+/** Shows the time in the browser's zone, with the exact UTC on hover. */
 export function Time({ at, kind = 'moment', otherwise = '–' }: TimeProps): VNode {
   if (at === null || at === undefined) return <span class="soft">{otherwise}</span>
   return (
@@ -46,9 +46,9 @@ const tones: ReadonlyMap<string, Tone> = new Map([
 interface StatusBadgeProps {
   /** The word of the interface: `verified`, `soft_bounced`. */
   readonly status: string
-  /** Default: by the status. */
+  /** The tone. Without it, the status decides. */
   readonly tone?: Tone
-  /** Default: the status in words. */
+  /** The text. Without it, the badge shows the status in words. */
   readonly children?: ComponentChildren
 }
 
@@ -56,7 +56,7 @@ export function StatusBadge({ status, tone, children }: StatusBadgeProps): VNode
   return <span class={`badge badge-${tone ?? tones.get(status) ?? 'neutral'}`}>{children ?? toWords(status)}</span>
 }
 
-/** `Soft bounced` of `soft_bounced`. */
+/** Turns `soft_bounced` into `Soft bounced`. */
 export function toWords(name: string): string {
   const words = name.replace(/[_-]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
@@ -64,7 +64,7 @@ export function toWords(name: string): string {
 
 interface CopyProps {
   readonly text: string
-  /** What is copied, for the button's name: `the value of the MX record`. */
+  /** What the button copies, for its name: `the value of the MX record`. */
   readonly label: string
 }
 
@@ -78,7 +78,7 @@ export function Copy({ text, label }: CopyProps): VNode {
   )
 }
 
-/** Milliseconds. */
+/** Milliseconds for which the button says that it has copied. */
 const SHOWS_COPIED = 2_000
 
 export function CopyButton({ text, label }: CopyProps): VNode {
@@ -123,7 +123,7 @@ interface NoteProps {
   readonly children: ComponentChildren
 }
 
-/** A remark within a page: what needs attention, and the way to repair it. */
+/** A remark within a page: what needs attention, and how to repair it. */
 export function Note({ tone, title, children }: NoteProps): VNode {
   return (
     <div class={`note note-${tone}`}>

@@ -34,7 +34,7 @@ export function SecondFactorForm({ onCode, onBack }: SecondFactorFormProps): VNo
   )
 }
 
-/** The password or the link was right, and a code is missing. */
+/** Tells whether the password or the link was right and only a code is missing. */
 export function needsSecondFactor(error: unknown): boolean {
   return error instanceof ApiError && error.details['second_factor'] === true
 }

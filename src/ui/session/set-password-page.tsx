@@ -1,4 +1,4 @@
-/** The page to which links lead that set a password: of the setup, of a new user, of a forgotten password. */
+/** The page to which links lead that set a password: after the setup, for a new user, and for a forgotten password. */
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
@@ -27,19 +27,19 @@ export function SetPasswordPage(): VNode {
   return <SetPasswordForm token={token} />
 }
 
-/** It stands after `#`, which browsers send to no server: no proxy logs it. */
+/** The token follows the `#`. Browsers send that part to no server, so no proxy logs it. */
 function readToken(): string {
   return new URLSearchParams(window.location.hash.slice(1)).get('token') ?? ''
 }
 
 function SetPasswordForm({ token }: { readonly token: string }): VNode {
   const [, navigate] = useLocation()
-  /** Typed in, but a code is missing. */
+  /** The typed password while a code is missing. */
   const [password, setPassword] = useState<string | null>(null)
   const confirm = async (given: string, code?: string): Promise<void> => {
     const body = { token, password: given, ...(code === undefined ? {} : { code }) }
     const info = await unwrap(sessionApi.POST('/ui/api/password-links/confirm', { body }))
-    // Before the session begins, so that the token does not stay in the address.
+    // This comes before the session begins, so that the token does not stay in the address.
     navigate('/', { replace: true })
     beginSession(info)
   }

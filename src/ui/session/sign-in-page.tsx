@@ -1,4 +1,4 @@
-/** Sign-in by e-mail address and password, then by a code where the user has a second factor. */
+/** Signs in with e-mail address and password, then with a code if the user has a second factor. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -18,7 +18,7 @@ interface Credentials {
 }
 
 export function SignInPage({ ended }: { readonly ended: boolean }): VNode {
-  /** Accepted, but a code is missing. */
+  /** The accepted credentials while a code is missing. */
   const [accepted, setAccepted] = useState<Credentials | null>(null)
   if (accepted !== null) {
     const signInByCode = (code: string): Promise<void> => beginSessionBy({ ...accepted, code })

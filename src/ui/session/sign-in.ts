@@ -4,8 +4,8 @@ import { sessionApi, unwrap } from '../api/client.ts'
 import { type SessionInfo, session, sessionInfo } from '../api/session-state.ts'
 
 /**
- * Reads the session that the cookie names: when the page is loaded, after changes of the user's account, and when the
- * tab is shown again. While the server does not answer, a page that is shown stays.
+ * Reads the session that the cookie names: when the page is loaded, after a change of the user's account, and when
+ * the tab is shown again. While the server does not answer, the shown page stays.
  */
 export async function readSession(): Promise<void> {
   try {
@@ -19,7 +19,10 @@ export async function readSession(): Promise<void> {
   }
 }
 
-/** Another tab may have signed out, or in as another user, and a role may have changed. */
+/**
+ * Reads the session again, because another tab may have signed out or in as another user, and a role may have
+ * changed.
+ */
 export function readSessionWhenShown(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void readSession()

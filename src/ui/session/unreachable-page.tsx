@@ -1,4 +1,4 @@
-/** The page that stands in place of all others while the daemon does not answer. */
+/** The page that replaces all others while the daemon does not answer. */
 import type { VNode } from 'preact'
 import { Button } from '../components/button.tsx'
 import { FrontPage } from './front-page.tsx'

@@ -1,4 +1,4 @@
-/** Links to the pages that have a place in the navigation, by groups. */
+/** Links, in groups, to the pages that have a place in the navigation. */
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -10,7 +10,7 @@ type NavigationRoute = PageRoute & { readonly navigation: NonNullable<PageRoute[
 
 export function Navigation({ location }: { readonly location: string }): VNode {
   const element = useRef<HTMLElement>(null)
-  // The list scrolls by itself in low windows.
+  // The list has its own scroll bar in low windows.
   useEffect(() => element.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [location])
   return (
     <nav ref={element} class="navigation" aria-label="Pages">

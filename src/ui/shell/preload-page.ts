@@ -1,10 +1,13 @@
-/** Loads the code of the page that is opened while the session is read, instead of after it. */
+/** Loads the code of the opened page while the session is read, instead of after it. */
 import { routes } from './routes.ts'
 
 const BASE = '/ui'
 const FIRST_PAGE = '/overview'
 
-/** `pathname`: of the browser's address. A page without a route, or whose code does not come, is shown as such later. */
+/**
+ * `pathname` is that of the browser's address. If the page has no route, or if its code does not come, the app shows
+ * that later.
+ */
 export function preloadPage(pathname: string): void {
   const path = pathname.slice(BASE.length).replace(/\/$/, '') || FIRST_PAGE
   const route = routes.find((one) => matchesPath(one.path, path))

@@ -1,4 +1,4 @@
-/** All pages, as data: an area has its list in pages/<area>/routes.ts. */
+/** All pages, as data. Each area has its list in pages/<area>/routes.ts. */
 
 import type { PageRoute } from '../components/page-route.ts'
 import { accountRoutes } from '../pages/account/routes.ts'
@@ -19,7 +19,7 @@ import { templateRoutes } from '../pages/templates/routes.ts'
 import { webhookRoutes } from '../pages/webhooks/routes.ts'
 import { workspaceRoutes } from '../pages/workspace/routes.ts'
 
-/** The first whose path fits is shown: `/domains/new` stands before `/domains/:id`. */
+/** The app shows the first route whose path fits, so `/domains/new` comes before `/domains/:id`. */
 export const routes: readonly PageRoute[] = [
   ...overviewRoutes,
   ...emailRoutes,

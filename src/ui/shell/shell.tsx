@@ -1,4 +1,4 @@
-/** The frame around the pages of a session: navigation, workspace, user. */
+/** The frame around the pages of a session: navigation, workspace and user. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

@@ -19,7 +19,7 @@ export function WorkspaceSwitch(): VNode | null {
     )
   }
   const choose = (chosen: string): void => {
-    // A thing of the workspace before has no page in the next one.
+    // An object of the previous workspace has no page in the next one.
     navigate('/')
     chooseWorkspace(chosen)
   }

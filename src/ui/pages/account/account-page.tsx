@@ -34,7 +34,7 @@ export function AccountPage(): VNode {
 }
 
 function PasswordSection(): VNode {
-  /** Counts changes: the fields are empty after each. */
+  /** The number of changes. A change empties the fields. */
   const [changes, setChanges] = useState(0)
   const change = async (values: FormData): Promise<void> => {
     const body = {

@@ -1,4 +1,4 @@
-/** A text as a QR code, as one path of an SVG image. */
+/** Shows a text as a QR code, as one path of an SVG image. */
 import type { VNode } from 'preact'
 import { encodeQR } from 'qr'
 
@@ -7,7 +7,7 @@ interface QrCodeProps {
   readonly label: string
 }
 
-/** Modules around the code that stay light, as readers expect. */
+/** Light modules around the code, as readers expect. */
 const BORDER = 4
 
 export function QrCode({ text, label }: QrCodeProps): VNode {

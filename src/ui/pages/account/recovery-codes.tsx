@@ -1,4 +1,4 @@
-/** Recovery codes of the second factor: how many are left, new ones, and how they are shown once. */
+/** Recovery codes of the second factor: shows how many are left, makes new ones, and shows them once. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { blameField } from '../../api/blame-field.ts'
@@ -11,7 +11,7 @@ import { readExactText, readText } from '../../components/form-values.ts'
 import { CopyButton, Note } from '../../components/values.tsx'
 import { readSession } from '../../session/sign-in.ts'
 
-/** With fewer the page warns. */
+/** The page warns below this number. */
 const FEW = 3
 
 interface RecoveryCodesLeftProps {

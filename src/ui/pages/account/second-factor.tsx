@@ -1,4 +1,4 @@
-/** The second factor: codes of an authenticator app, with recovery codes. */
+/** The second factor: codes of an authenticator app, and recovery codes. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { blameField } from '../../api/blame-field.ts'

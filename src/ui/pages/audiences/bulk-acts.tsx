@@ -18,9 +18,9 @@ type Operation = components['schemas']['BulkRequest']['operation']
 type OpenDialog = 'move' | 'delete'
 
 interface BulkActsProps {
-  /** Those that are selected. */
+  /** The ids of the selected contacts. */
   readonly ids: readonly string[]
-  /** The number of all that are shown. */
+  /** The number of all contacts that the page shows. */
   readonly count: number
   readonly onSelectAll: (all: boolean) => void
   readonly onDone: () => void

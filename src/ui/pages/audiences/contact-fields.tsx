@@ -1,4 +1,4 @@
-/** The fields of a contact; its metadata is a JSON object. */
+/** The fields of a contact. Its metadata is a JSON object. */
 import type { VNode } from 'preact'
 import { toFieldError } from '../../api/api-error.ts'
 import { CheckField, SelectField, TextArea, TextField } from '../../components/fields.tsx'
@@ -61,7 +61,7 @@ interface ContactValues {
   metadata: Record<string, unknown>
 }
 
-/** Throws an ApiError for metadata that is no JSON object. */
+/** Throws an ApiError for metadata that is not a JSON object. */
 export function readContact(values: FormData): ContactValues {
   return {
     email: readText(values, 'email'),
@@ -73,14 +73,14 @@ export function readContact(values: FormData): ContactValues {
   }
 }
 
-/** An empty field is an empty object. */
+/** An empty field means an empty object. */
 function readJsonObject(values: FormData, name: string): Record<string, unknown> {
   const object = parseJsonObject(readExactText(values, name))
   if (object !== null) return object
   throw toFieldError(name, 'Must be a JSON object, such as { "plan": "pro" }.')
 }
 
-/** Null: it is none. */
+/** Null means that the text is not a JSON object. */
 function parseJsonObject(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {}
   try {

@@ -1,4 +1,4 @@
-/** Contacts of one audience or of all, with a search, and acts on those that are selected. */
+/** Contacts of one audience or of all, with a search, and acts on the selected ones. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -15,7 +15,7 @@ import { BulkActs } from './bulk-acts.tsx'
 import './audiences.css'
 
 interface ContactListProps {
-  /** Null: all contacts of the workspace. */
+  /** Null means all contacts of the workspace. */
   readonly audienceId: string | null
   readonly onChanged?: () => void
 }
@@ -55,7 +55,7 @@ interface SelectableProps {
 function SelectableContacts({ pages, isFiltered, onChanged }: SelectableProps): VNode {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const rows = pages.data?.rows ?? []
-  // Those that are shown: nothing happens to a contact that the user does not see.
+  // Only contacts that the page shows are selected, so nothing happens to one that the user does not see.
   const ids = rows.map(({ id }) => id).filter((id) => selected.has(id))
   const toggle = (id: string, isSelected: boolean): void => {
     setSelected(new Set(isSelected ? [...selected, id] : [...selected].filter((one) => one !== id)))

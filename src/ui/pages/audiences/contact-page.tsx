@@ -1,4 +1,4 @@
-/** One contact: its fields, and its deletion. */
+/** One contact: its fields and its deletion. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

@@ -1,4 +1,4 @@
-/** Imports contacts of a CSV file into an audience, with its progress and its report. */
+/** Imports the contacts of a CSV file into an audience, and shows the progress and the report. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
@@ -20,7 +20,7 @@ import { Facts, Note } from '../../components/values.tsx'
 
 type Report = components['schemas']['ContactImportReport']
 
-/** The parameter of the address with the id of an import that goes on after its request. */
+/** The parameter of the address that has the id of an import which continues after its request. */
 const PARAMETER = 'import'
 
 export function ImportPage({ params: { id = '' } }: PageProps): VNode {
@@ -62,7 +62,7 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
   )
 }
 
-/** Answers with the report, or for a long file with the import that goes on. */
+/** Resolves to the report, or for a long file to the import that continues. */
 async function uploadFile(id: string, values: FormData) {
   const file = readFile(values, 'file')
   if (file === null) throw toFieldError('file', 'Choose a file.')
@@ -111,7 +111,7 @@ interface EndProps {
   readonly backHref: string
 }
 
-/** Milliseconds between two looks at the progress. */
+/** Milliseconds between two requests for the progress. */
 const PAUSE = 1_000
 
 function RunningImport({ importId, ...end }: EndProps & { readonly importId: string }): VNode {

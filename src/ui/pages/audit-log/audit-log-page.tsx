@@ -62,7 +62,7 @@ function Who({ act, names }: NamedAct): VNode {
   )
 }
 
-/** The details as they are in the log are for those who need them exactly. */
+/** The exact details are for people who need them. */
 function What({ act, names }: NamedAct): VNode {
   const { action, target, details } = act
   return (

@@ -1,8 +1,8 @@
 /**
- * An act of the audit log as a sentence without its subject: `revoked the key “shop”`.
+ * Describes an act of the audit log as a sentence without its subject: `revoked the key “shop”`.
  *
- * Names come from the details that were written with the act, or from what has the id now. What was removed
- * meanwhile is shown by its id.
+ * A name comes from the details that were written with the act, or from the object that has the id now. If that
+ * object was removed, the page shows its id.
  */
 import type { components } from '../../api/session-schema.d.ts'
 import { formatNumber } from '../../components/format.ts'
@@ -13,11 +13,11 @@ export type Names = Readonly<Record<string, string>>
 
 interface Described {
   readonly target: string
-  /** The name of the target, else its id. */
+  /** The name of the target, or its id. */
   readonly named: string
-  /** A detail as text; empty: it is absent. */
+  /** A detail as text. It is empty if the detail is absent. */
   readonly text: (detail: string) => string
-  /** The name of what a detail is the id of, else the id. */
+  /** The name of the object whose id a detail has, or the id. */
   readonly name: (detail: string) => string
 }
 
@@ -100,7 +100,7 @@ function describeRule(text: (detail: string) => string): string {
   return places.flatMap(([word, value]) => (value === '' ? [] : [`${word} ${value}`])).join(', ') || 'of the workspace'
 }
 
-/** An act that this page does not know is named as the log has it. */
+/** If this page does not know an act, it shows the name that the log has. */
 export function describeAct({ action, target, details }: Act, names: Names): string {
   const text = (detail: string): string => {
     const value = details[detail]

@@ -1,4 +1,4 @@
-/** The acts that a broadcast allows in its state: edit, test, send; pause, resume, cancel. */
+/** The acts that a broadcast allows in its state: edit, test and send, or pause, resume and cancel. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'

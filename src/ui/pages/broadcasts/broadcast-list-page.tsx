@@ -11,7 +11,7 @@ import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import type { ListedBroadcast } from './broadcast.ts'
 
-/** Milliseconds, while one of them is being sent. */
+/** Milliseconds until the list is loaded again while a broadcast is being sent. */
 const PAUSE = 5_000
 
 export function BroadcastListPage(): VNode {
@@ -60,12 +60,12 @@ const columns: readonly Column<ListedBroadcast>[] = [
   { title: 'Date', show: (one) => <When broadcast={one} /> },
 ]
 
-/** They are counted when it begins. */
+/** The recipients are counted when the broadcast begins. */
 function formatRecipients({ recipients, started_at: started }: ListedBroadcast): string {
   return recipients === 0 && started === null ? '–' : formatNumber(recipients)
 }
 
-/** `percentage` of `base`, which is nothing to relate to if it is 0. */
+/** Formats `percentage` of `base`, or a dash if `base` is 0. */
 function formatRate(percentage: number, base: number): string {
   return base === 0 ? '–' : formatPercent(percentage / 100)
 }

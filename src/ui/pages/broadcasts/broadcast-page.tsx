@@ -1,4 +1,4 @@
-/** One broadcast: how far it is, its numbers, what is clicked, and the acts that its state allows. */
+/** One broadcast: its progress, its numbers, the clicked links, and the acts that its state allows. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
@@ -21,7 +21,7 @@ import { BroadcastDeletion } from './broadcast-deletion.tsx'
 const SENDING_PAUSE = 2_000
 const LATER_PAUSE = 15_000
 
-/** Null: nothing changes by itself. Opens and clicks still come after a broadcast is sent. */
+/** Null means that nothing changes by itself. Opens and clicks still come after a broadcast is sent. */
 function pauseOf({ status }: Broadcast): number | null {
   if (status === 'sending') return SENDING_PAUSE
   return status === 'draft' ? null : LATER_PAUSE
@@ -160,7 +160,7 @@ function BroadcastNumbers({ broadcast }: PartProps): VNode {
   )
 }
 
-/** Nothing, if there is nothing to relate the percentage to. */
+/** Describes a rate, or returns nothing if `base` is 0. */
 function describeRate(percentage: number, base: number, what: string): { remark?: string } {
   return base === 0 ? {} : { remark: `${formatPercent(percentage / 100)} of those ${what}` }
 }

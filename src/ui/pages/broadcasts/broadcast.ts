@@ -1,4 +1,4 @@
-/** A broadcast, its audience, and what the editor of a draft chooses from. */
+/** A broadcast, its audience, and the choices of the editor of a draft. */
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { loadAll } from '../../api/load-all.ts'
 import type { components } from '../../api/schema.d.ts'
@@ -15,7 +15,7 @@ interface Choice {
 export interface DraftChoices {
   readonly audiences: readonly Audience[]
   readonly templates: readonly Choice[]
-  /** Verified ones. */
+  /** The verified domains. */
   readonly domains: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** The form of a draft beside its preview. Its words are its own, or those of a template. */
+/** The form of a draft next to its preview. The draft has its own content, or that of a template. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
@@ -15,7 +15,7 @@ import type { Broadcast, DraftChoices } from './broadcast.ts'
 
 interface DraftEditorProps {
   readonly choices: DraftChoices
-  /** Without it, a new one. */
+  /** Without it, the form is for a new draft. */
   readonly draft?: Broadcast
   readonly onSubmit: (values: FormData) => Promise<void>
 }

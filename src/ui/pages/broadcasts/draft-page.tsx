@@ -55,7 +55,7 @@ export function DraftPage({ params: { id = '' } }: PageProps): VNode {
   const save = async (values: FormData): Promise<void> => {
     const { subject, html, text, template_id, reply_to: replyTo, ...common } = readDraft(values)
     const words = template_id === null ? { template_id, subject, html, text } : { template_id }
-    // An empty list counts as absent.
+    // The server takes an empty list as absent.
     const reply_to = replyTo.length === 0 ? null : replyTo
     await unwrap(api.PATCH('/v1/broadcasts/{id}', { params: { path }, body: { ...common, reply_to, ...words } }))
     notify('The draft is saved.')

@@ -1,4 +1,4 @@
-/** Confirms that a broadcast is sent, now or later, with the number of its recipients. */
+/** Asks the user to confirm that a broadcast is sent, now or later, and shows the number of its recipients. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, sessionApi, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** The DNS records of a domain, to copy, with their live state. */
+/** Shows the DNS records of a domain to copy, with their live state. */
 import type { VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Section } from '../../components/page.tsx'

@@ -1,8 +1,8 @@
-/** Reads what a check found in DNS, as the details of its refusal have it. */
+/** Reads from the details of a refusal which records a check found in DNS. */
 
 export interface FoundRecord {
   readonly name: string
-  /** Null: there is no such record, or DNS did not answer. */
+  /** Null means that there is no such record, or that DNS did not answer. */
   readonly found: string | null
 }
 

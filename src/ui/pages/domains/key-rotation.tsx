@@ -1,4 +1,4 @@
-/** Signs with the other DKIM key. */
+/** Rotates the DKIM keys: the other key signs. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'

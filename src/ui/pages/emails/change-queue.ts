@@ -1,4 +1,4 @@
-/** Holds, releases or retries recipients of an email, and says what was done. */
+/** Holds, releases or retries recipients of an email, and says what has changed. */
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { notify } from '../../components/notices.tsx'
 import type { QueueAct } from './email.ts'

@@ -1,4 +1,7 @@
-/** The domain of a sender: a choice of all verified ones, or a search by the beginning where there are many. */
+/**
+ * The domain of a sender. The user chooses one of all verified domains, or searches by the beginning if there are
+ * many.
+ */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'
@@ -13,7 +16,7 @@ export function findDomains(beginning: string): Promise<FoundDomains> {
   return unwrap(sessionApi.GET('/ui/api/sending-domains', { params: { query: { beginning } } }))
 }
 
-/** `domains`: what was found without a beginning. */
+/** `domains` are those that a search without a beginning found. */
 export function DomainField({ domains }: { readonly domains: FoundDomains }): VNode {
   if (domains.has_more) return <SearchedDomain first={domains.data} />
   const options = domains.data.map((value) => ({ value, label: value }))

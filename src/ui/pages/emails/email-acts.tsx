@@ -1,5 +1,6 @@
 /**
- * The acts of members on a whole email: cancel or reschedule it while it is scheduled, retry or hold it while it waits.
+ * The acts of members on a whole email. They cancel or reschedule a scheduled email, and retry or hold a waiting
+ * one.
  */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -25,7 +26,7 @@ const actNames: Readonly<Record<QueueAct, string>> = {
 }
 const actsOfAll: readonly QueueAct[] = ['retry', 'hold', 'release']
 
-/** Those of a single recipient stand beside it. */
+/** Acts on all recipients. The acts on a single recipient are next to that recipient. */
 function QueuedActs({ email: { id, recipients }, onChanged }: EmailPartProps): VNode {
   return (
     <>
@@ -61,7 +62,7 @@ function ScheduledActs({ email, onChanged }: EmailPartProps): VNode {
   )
 }
 
-/** A time in the past means now. */
+/** Reschedules the email. A time in the past means now. */
 function reschedule(id: string, at: string): Promise<unknown> {
   return unwrap(api.PATCH('/v1/emails/{id}', { params: { path: { id } }, body: { scheduled_for: at } }))
 }

@@ -47,7 +47,7 @@ function EventName({ type }: Pick<EmailEvent, 'type'>): VNode {
 
 const shownFields = ['link', 'bounce_subtype', 'bounce_reason', 'reason', 'response', 'feedback_type', 'user_agent']
 
-/** The fields that say more than the type does. */
+/** Shows the fields that say more than the type does. */
 function describeData(data: EmailEvent['data']): VNode | string {
   const values: Readonly<Record<string, unknown>> = { ...data }
   const machine = values['machine'] === true ? ['by a program'] : []

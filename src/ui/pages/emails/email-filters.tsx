@@ -22,7 +22,7 @@ const statuses = [
 
 const laterNames = ['domain', 'tag', 'from', 'to']
 const shownNames = ['recipient', 'subject', 'status', ...laterNames]
-/** `broadcast_id`: set by links to this page. */
+/** Links to this page set `broadcast_id`. */
 export const filterNames = [...shownNames, 'broadcast_id']
 
 export function toQuery(get: (name: string) => string): Query {

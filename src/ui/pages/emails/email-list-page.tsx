@@ -16,7 +16,7 @@ import { EmailFilters, filterNames, toQuery } from './email-filters.tsx'
 import './emails.css'
 
 const PAGE_SIZE = 50
-/** Milliseconds between two loads of a list with emails under way. */
+/** Milliseconds between two loads of a list with emails that are not settled. */
 const PAUSE = 5_000
 
 export function EmailListPage(): VNode {

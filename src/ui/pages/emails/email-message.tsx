@@ -1,4 +1,7 @@
-/** The message of an email: its HTML in a frame, text, header fields, attachments, and the file as it is sent. */
+/**
+ * The message of an email: its HTML in a frame, its text, its header fields, its attachments, and the file that is
+ * sent.
+ */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, saveFile, unwrap } from '../../api/client.ts'

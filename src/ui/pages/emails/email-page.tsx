@@ -1,4 +1,4 @@
-/** One email: its story by recipients, the message, events and clicks; it is loaded again until it is settled. */
+/** One email: its story by recipients, the message, events and clicks. It is loaded again until it is settled. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -16,7 +16,7 @@ import { EmailMessage } from './email-message.tsx'
 import { RecipientStories } from './recipient-stories.tsx'
 import './emails.css'
 
-/** Milliseconds until an email is loaded again: while an attempt is made or due, and while it waits. */
+/** Milliseconds until an email is loaded again: while an attempt is under way or due, and while the email waits. */
 const PAUSE = { attempt: 1_500, wait: 6_000 }
 
 export function EmailPage({ params: { id = '' } }: PageProps): VNode {
@@ -36,7 +36,7 @@ export function EmailPage({ params: { id = '' } }: PageProps): VNode {
   )
 }
 
-/** Null: nothing more happens by itself. */
+/** Null means that nothing more happens by itself. */
 function choosePause(email: EmailStory): number | null {
   if (!isOpen(email)) return null
   const soon = readNow() + PAUSE.wait

@@ -8,24 +8,27 @@ export type RecipientStory = components['schemas']['RecipientStory']
 
 export type QueueAct = RecipientStory['can'][number]
 
-/** What a part of the page of an email gets. */
+/** The properties of each part of the page of an email. */
 export interface EmailPartProps {
   readonly email: EmailStory
   readonly onChanged: () => void
 }
 
-/** A subject may be empty, or have nothing that can be seen. */
+/** A subject may be empty, or have no visible characters. */
 export function titleOf({ subject }: { readonly subject: string }): string {
   return subject.trim() === '' ? '(no subject)' : subject
 }
 
-/** How many recipients are in each state; null: all are in one, which the status of the email says. */
+/**
+ * Says how many recipients are in each state. Null means that all are in one state, which is the status of the
+ * email.
+ */
 export function describeRecipients({ recipient_counts: counts }: Pick<FoundEmail, 'recipient_counts'>): string | null {
   const states = Object.entries(counts).filter(([, count]) => count > 0)
   return states.length < 2 ? null : states.map(([state, count]) => `${formatNumber(count)} ${state}`).join(', ')
 }
 
-/** Whether something more happens by itself. */
+/** Tells whether something more happens by itself. */
 export function isOpen({ status }: { readonly status: EmailStory['status'] }): boolean {
   return status === 'queued' || status === 'scheduled'
 }

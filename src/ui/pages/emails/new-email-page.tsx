@@ -1,4 +1,4 @@
-/** Sends one email, as a test: from a verified domain, with a text, HTML or a template. */
+/** Sends one email as a test: from a verified domain, with a text, HTML or a template. */
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
@@ -47,7 +47,7 @@ function NoDomain(): VNode {
 function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   const [kind, setKind] = useState<ContentKind>('text')
   const [, navigate] = useLocation()
-  // While no answer comes, a further attempt has the same key: what was accepted is not sent again.
+  // Until an answer comes, a further attempt has the same key, so the server does not send twice what it accepted.
   const key = useRef(crypto.randomUUID())
   const send = async (values: FormData): Promise<void> => {
     const params = { header: { 'Idempotency-Key': key.current } }

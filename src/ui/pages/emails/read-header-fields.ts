@@ -1,4 +1,4 @@
-/** The header of a message as it is sent. No more of the message is loaded, which may be large. */
+/** Reads the header of a message as it is sent. It does not load the rest, which may be large. */
 import { api, unwrap } from '../../api/client.ts'
 
 /** Characters. */

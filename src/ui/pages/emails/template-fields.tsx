@@ -44,7 +44,7 @@ function TemplateChoice({ templates }: { readonly templates: readonly Template[]
   )
 }
 
-/** The values that were given. */
+/** Reads the values that the user gave. */
 export function readTemplateData(values: FormData): Values {
   const given = [...values.keys()]
     .filter((field) => field.startsWith(PREFIX))

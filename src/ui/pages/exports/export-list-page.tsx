@@ -1,4 +1,4 @@
-/** The exports of the workspace: request one, follow it, download its file, delete it. */
+/** The exports of the workspace. You can request one, follow it, download its file and delete it. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
@@ -15,7 +15,7 @@ import { StatusBadge, Time } from '../../components/values.tsx'
 import { type Export, toTypeLabel } from './export-type.ts'
 import { NewExportDialog } from './new-export-dialog.tsx'
 
-/** Milliseconds between looks while an export is written. */
+/** Milliseconds between two loads while an export is being written. */
 const PAUSE = 1_500
 
 export function ExportListPage(): VNode {
@@ -134,7 +134,10 @@ function buildActions(onDelete: (given: Export) => void): Column<Export> {
   }
 }
 
-/** The signed link at the address of this page: the public one may lead past a tunnel by which people come here. */
+/**
+ * The signed link at the address of this page. Its public address may not be reachable for a user who comes through
+ * a tunnel.
+ */
 function toOwnUrl(url: string): string {
   const { pathname, search } = new URL(url)
   return `${pathname}${search}`

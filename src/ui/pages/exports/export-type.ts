@@ -18,7 +18,7 @@ export function toTypeLabel(type: ExportType): string {
 
 export const typeOptions = Object.entries(types).map(([value, { label, hint }]) => ({ value, label, hint }))
 
-/** Emails unless it is another type. */
+/** The type is emails unless the text names another. */
 export function readExportType(text: string): ExportType {
   return text === 'bounces' || text === 'opens' || text === 'suppressions' ? text : 'email_logs'
 }

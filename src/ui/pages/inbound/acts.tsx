@@ -33,7 +33,7 @@ export function Acts({ email, onChanged, onReplied }: ActsProps): VNode {
   )
 }
 
-/** A suspicious email can be either. */
+/** The user may report a suspicious email as either. */
 function Feedback({ email, onChanged }: Omit<ActsProps, 'onReplied'>): VNode {
   const report = async (verdict: 'spam' | 'ham'): Promise<void> => {
     const params = { path: { id: email.id } }

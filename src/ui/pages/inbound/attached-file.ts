@@ -1,10 +1,10 @@
-/** A file of the user as an attachment of a request. */
+/** Reads a file of the user as an attachment of a request. */
 
 interface AttachedFile {
   readonly filename: string
   /** Base64. */
   readonly content: string
-  /** Absent: the browser does not know it. */
+  /** It is absent if the browser does not know the type. */
   readonly content_type?: string
 }
 
@@ -18,7 +18,7 @@ export function readAttachedFile(file: File): Promise<AttachedFile> {
   })
 }
 
-/** The base64 of a `data:` URL, which has none for an empty file. */
+/** The base64 of a `data:` URL. An empty file has none. */
 function contentOf(url: FileReader['result']): string {
   return typeof url === 'string' ? (url.split(',', 2)[1] ?? '') : ''
 }

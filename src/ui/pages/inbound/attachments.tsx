@@ -1,4 +1,4 @@
-/** The attachments of an inbound email, to be saved. */
+/** The attachments of an inbound email, which the user can save. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
@@ -36,7 +36,10 @@ function buildColumns(save: (attachment: Attachment) => Promise<void>): readonly
   ]
 }
 
-/** By a new link, since links expire. This origin answers them too, whatever public address they name. */
+/**
+ * Saves an attachment by a new link, because links expire. This origin answers them too, whatever public address
+ * they name.
+ */
 async function saveAttachment(emailId: string, id: string): Promise<void> {
   const params = { path: { id: emailId } }
   const { data } = await unwrap(api.GET('/v1/inbound/{id}/attachments', { params }))

@@ -1,4 +1,4 @@
-/** The results of the sender's authentication as rows: the interface has them as free fields. */
+/** Turns the results of the sender's authentication into rows. The interface has them as free fields. */
 
 export interface AuthenticationRow {
   readonly check: string

@@ -1,4 +1,4 @@
-/** One inbound email: who sent it, what it says, why it is trusted or not, what can be done with it. */
+/** One inbound email: its sender, its content, why it is trusted or not, and what you can do with it. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -17,7 +17,7 @@ import { type EmailPartProps, type InboundEmail, titleOf } from './inbound-email
 import { HeaderFields, MessageHtml, MessageText, RawMessage } from './message-parts.tsx'
 import { SpamBadge } from './spam-badge.tsx'
 
-/** Milliseconds, while the message is being processed. */
+/** Milliseconds until the page is loaded again while the message is being processed. */
 const REFRESH = 1_500
 
 export function InboundPage({ params: { id = '' } }: PageProps): VNode {

@@ -1,4 +1,4 @@
-/** Shows what the message has: its text, its HTML in a frame, its header, its raw bytes. */
+/** Shows the parts of the message: its text, its HTML in a frame, its header and its raw bytes. */
 import type { VNode } from 'preact'
 import { api, saveFile, unwrap } from '../../api/client.ts'
 import { workspace } from '../../api/session-state.ts'

@@ -1,12 +1,12 @@
-/** The beginning of a long answer, without loading the rest. */
+/** Reads the beginning of a long answer without loading the rest. */
 
 interface Beginning {
   readonly text: string
-  /** There is more than this. */
+  /** True if the answer is longer. */
   readonly isShortened: boolean
 }
 
-/** At most `maxBytes` of it; bytes that are no UTF-8 become replacement characters. */
+/** Reads at most `maxBytes`. Bytes that are not UTF-8 become replacement characters. */
 export async function readBeginning(
   stream: ReadableStream<Uint8Array> | null | undefined,
   maxBytes: number,

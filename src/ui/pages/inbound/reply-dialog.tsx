@@ -12,7 +12,7 @@ import { type InboundEmail, titleOf } from './inbound-email.ts'
 
 interface ReplyDialogProps {
   readonly email: InboundEmail
-  /** It is stored; with the id of the sent email. */
+  /** Called with the id of the sent email when the reply is stored. */
   readonly onSent: (emailId: string) => void
   readonly onClose: () => void
 }
@@ -53,7 +53,7 @@ function findRecipient({ headers, from }: InboundEmail): string {
 const MAX_QUOTED_LINES = 100
 const MAX_QUOTED = 10_000
 
-/** The beginning of the text below an empty place for the answer. */
+/** Quotes the beginning of the text below an empty place for the answer. */
 function quote({ from, from_name: name, received_at: at, text }: InboundEmail): string {
   if (text === null) return ''
   const lines = text.slice(0, MAX_QUOTED).trimEnd().split(/\r?\n/).slice(0, MAX_QUOTED_LINES)

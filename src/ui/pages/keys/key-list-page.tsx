@@ -1,4 +1,4 @@
-/** The API keys of the workspace, with revoked ones. */
+/** The API keys of the workspace, including revoked ones. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
@@ -126,7 +126,7 @@ function KeyState({ apiKey: { revoked_at: revokedAt, expires_at: expiresAt } }: 
   )
 }
 
-/** Its scopes, and the domains and networks to which it is limited. */
+/** Shows the scopes of the key, and the domains and networks to which it is limited. */
 function Access({ apiKey }: { readonly apiKey: Key }): VNode {
   const { scopes, allowed_domains: domains, allowed_networks: networks } = apiKey
   return (

@@ -1,4 +1,4 @@
-/** The pending invitations, and how one is cancelled. */
+/** The pending invitations, which the user can cancel. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
@@ -13,7 +13,7 @@ import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { currentWorkspaceId, type Invitation } from './member.ts'
 
-/** `changes`: another number loads the list again. */
+/** The list is loaded again when `changes` changes. */
 export function InvitationList({ changes }: { readonly changes: number }): VNode {
   const invitations = usePages(loadInvitations, [changes])
   const [cancelling, setCancelling] = useState<Invitation | null>(null)

@@ -28,7 +28,7 @@ interface Shown {
 
 export function MemberListPage(): VNode {
   const [inviting, setInviting] = useState(false)
-  /** Counts changes: both lists are loaded again after each. */
+  /** The number of changes. Both lists are loaded again after each. */
   const [changes, setChanges] = useState(0)
   const noteChange = (): void => setChanges((before) => before + 1)
   const invite = (
@@ -91,7 +91,7 @@ const columns: readonly Column<Member>[] = [
   { title: 'Joined', show: ({ joined_at: at }) => <Time at={at} kind="day" /> },
 ]
 
-/** The owner can be neither changed nor removed; only the owner transfers the workspace. */
+/** The owner cannot be changed or removed. Only the owner transfers the workspace. */
 function buildActions(onAct: (shown: Shown) => void): Column<Member> {
   return {
     title: 'Actions',

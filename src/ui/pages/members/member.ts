@@ -6,20 +6,20 @@ export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
 type AssignableRole = Invitation['role']
 
-/** What the dialogs of one member get. */
+/** The properties of each dialog about one member. */
 export interface MemberDialogProps {
   readonly member: Member
   readonly onChanged: () => void
   readonly onClose: () => void
 }
 
-/** For a ChoicesField. */
+/** The options of a ChoicesField. */
 export const roleOptions = [
   { value: 'member', label: 'Member', hint: 'Sends and reads mail, writes contacts, templates and suppressions.' },
   { value: 'admin', label: 'Admin', hint: 'Also changes domains, keys, webhooks and members.' },
 ]
 
-/** Member unless it is the other role. */
+/** The role is member unless the text names the other role. */
 export function readRole(text: string): AssignableRole {
   return text === 'admin' ? 'admin' : 'member'
 }

@@ -1,4 +1,4 @@
-/** The plots of each day: what became of the emails, and what their readers did. */
+/** The plots of each day: what happened to the emails, and what their readers did. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'

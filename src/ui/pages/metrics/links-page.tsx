@@ -1,4 +1,4 @@
-/** The links that persons clicked most. */
+/** The links that people clicked most. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'

@@ -1,4 +1,4 @@
-/** The numbers of a stretch of time, with their rates. */
+/** The numbers of a time range, with their rates. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
@@ -39,11 +39,11 @@ export function MailFigures({ metrics: { summary, rates, recipients }, days }: M
 }
 
 interface RecipientFigureProps extends Pick<Metrics, 'recipients'> {
-  /** Emails. */
+  /** The number of emails. */
   readonly total: number
 }
 
-/** Only where some email has several recipients: otherwise the figures of emails say it all. */
+/** Shown only if an email has several recipients. Otherwise the figures of emails say everything. */
 function RecipientFigures({ total, recipients }: RecipientFigureProps): VNode | null {
   const states = Object.entries(recipients).filter(([, count]) => count > 0)
   const all = states.reduce((sum, [, count]) => sum + count, 0)
@@ -76,7 +76,7 @@ function formatRate(percentage: number): string {
 
 const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
 
-/** Formats a share of complaints, of which a tenth of a percent is much. */
+/** Formats a share of complaints. A tenth of a percent is much. */
 function formatSmallShare(part: number, whole: number): string {
   return smallPercent.format(whole === 0 ? 0 : Math.min(1, part / whole))
 }

@@ -1,4 +1,4 @@
-/** The filter of a stretch of time: the last days, or from one day to another. */
+/** The filter of a time range: the last days, or from one day to another. */
 import type { VNode } from 'preact'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { type MetricsQuery, startOfDays } from './daily-charts.tsx'
@@ -9,10 +9,10 @@ const DEFAULT_DAYS = '30'
 const MAX_DAYS = 90
 const ranges = ['7', '30', '90'].map((value) => ({ value, label: `Last ${value} days` }))
 
-/** Reads one parameter of the address; empty: there is none. */
+/** Reads one parameter of the address. The text is empty if there is none. */
 type GetFilter = (name: string) => string
 
-/** Dates of the browser's zone; `to` is the last day of the window. */
+/** Reads dates in the browser's zone. `to` is the last day of the window. */
 export function readWindow(get: GetFilter): Pick<MetricsQuery, 'from' | 'to'> {
   const [from, to] = [toMoment(get('from'), 0), toMoment(get('to'), 1)]
   if (from === undefined && to === undefined)
@@ -20,7 +20,7 @@ export function readWindow(get: GetFilter): Pick<MetricsQuery, 'from' | 'to'> {
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
 }
 
-/** Midnight at the beginning of a date, some days later. */
+/** Midnight at the beginning of the date that is `later` days after the given one. */
 function toMoment(date: string, later: number): string | undefined {
   const at = new Date(`${date}T00:00`)
   if (Number.isNaN(at.getTime())) return undefined
@@ -28,7 +28,7 @@ function toMoment(date: string, later: number): string | undefined {
   return at.toISOString()
 }
 
-/** Part of `<Filters>`. */
+/** The fields, for use in `<Filters>`. */
 export function WindowFields({ get }: { readonly get: GetFilter }): VNode {
   return (
     <>

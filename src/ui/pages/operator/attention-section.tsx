@@ -1,6 +1,6 @@
 /**
- * Lists what needs attention: what the state of the service shows now, and what the daily checks found wrong, each with
- * what to do; and a button that runs the checks now.
+ * Lists what needs attention: what the state of the service shows now, and what the daily checks found. Each item
+ * says what to do, and a button runs the checks now.
  */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
@@ -38,12 +38,12 @@ export function AttentionSection({ health }: { readonly health: Health }): VNode
   )
 }
 
-/** Every check was run and had an answer: an empty list means that nothing is wrong. */
+/** True if every check was run and had an answer. Then an empty list means that nothing is wrong. */
 function isAllKnown({ data, error }: Loading<DoctorFindings>): boolean {
   return data !== undefined && error === null && data.checked_at !== null && countUnanswered(data) === 0
 }
 
-/** Findings that are stored have an answer. */
+/** Counts the checks without an answer. Stored findings have one. */
 function countUnanswered({ totals, findings }: DoctorFindings): number {
   return totals.warn + totals.fail - findings.length
 }

@@ -1,5 +1,6 @@
 /**
- * Finds what needs attention: in the state of the service, and in what the daily checks found; each with what to do.
+ * Finds what needs attention in the state of the service and in the findings of the daily checks. Each item says
+ * what to do.
  */
 import { formatNumber } from '../../components/format.ts'
 import type { DoctorFindings, Health } from './operator-types.ts'
@@ -7,12 +8,12 @@ import type { DoctorFindings, Health } from './operator-types.ts'
 type DoctorFinding = DoctorFindings['findings'][number]
 
 export interface Concern {
-  /** Unique in the list. */
+  /** A key that is unique in the list. */
   readonly key: string
   readonly tone: 'warn' | 'bad'
   readonly title: string
   readonly text: string
-  /** The page where it is mended. */
+  /** The page on which you repair it. */
   readonly link?: { readonly href: string; readonly label: string }
   /** Lines to copy: commands, settings, DNS records. */
   readonly commands: readonly string[]
@@ -21,20 +22,20 @@ export interface Concern {
 /** Something that the state of the service shows now. */
 interface LiveConcern extends Pick<Concern, 'tone' | 'title' | 'link'> {
   readonly remedy: string
-  /** The daily check that looks at the same: its finding is older, and not shown beside this. */
+  /** The daily check of the same thing. Its finding is older, so the page does not show it as well. */
   readonly check?: 'disk' | 'event-loop' | 'webhooks'
 }
 
 const DAY = 86_400_000
-/** Days, as on the overview. */
+/** Days. The overview uses the same number. */
 const CERTIFICATE_SOON = 21
-/** Share of the disk. */
+/** A share of the disk. */
 const LITTLE_ROOM = 0.1
 const LARGE_WAL = 500_000_000
 const LONG_DELAY = 200
 const FAR_BEHIND = 10_000
 
-/** Failures first. */
+/** Failures come first. */
 export function findConcerns(health: Health, findings: readonly DoctorFinding[], now: number): readonly Concern[] {
   const live = [...findCertificateConcerns(health, now), ...findStorageConcerns(health), ...findWorkConcerns(health)]
   const others = findings.filter(({ check }) => !live.some((concern) => concern.check === check))

@@ -1,4 +1,4 @@
-/** Hold rules: what the operator holds as long as a rule lasts. */
+/** Hold rules: the mail that the operator holds as long as a rule lasts. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
@@ -64,7 +64,7 @@ interface RuleTableProps {
   readonly onRemove: (rule: HoldRule) => void
 }
 
-/** An entry that is held links to its rule: then that one alone is shown. */
+/** Shows the rules. If a held entry links to its rule, it shows that rule alone. */
 function RuleTable({ rules: all, onRemove }: RuleTableProps): VNode {
   const chosen = useSearchParams()[0].get('rule')
   const rules = chosen === null ? all : all.filter(({ id }) => id === chosen)
@@ -121,7 +121,7 @@ function buildColumns(onRemove: (rule: HoldRule) => void): readonly Column<HoldR
   ]
 }
 
-/** Its end, in the time zone of the browser, is not part of it. */
+/** Describes the mail of a rule. Its end is not part of the text. */
 function describeMail({ domain, pattern, sender, workspace_id: workspaceId }: HoldRule): string {
   const parts = [
     ['to', domain],

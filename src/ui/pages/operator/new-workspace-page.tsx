@@ -1,4 +1,4 @@
-/** Creates a workspace with its owner, and shows the link by which the owner sets a password, once. */
+/** Creates a workspace with its owner. Then it shows once the link by which the owner sets a password. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** The types of the interface of the operator. */
+/** The types of the operator's interface. */
 import type { components } from '../../api/session-schema.d.ts'
 
 type Schemas = components['schemas']

@@ -1,4 +1,4 @@
-/** The entries of the queue with filters, and acts on one of them or on all that match. */
+/** The entries of the queue with filters, and acts on one entry or on all that match. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -22,7 +22,7 @@ const filterNames = ['domain', 'provider', 'status', 'reason', 'workspace_id'] a
 const statuses: readonly QueueStatus[] = ['queued', 'deferred', 'scheduled', 'sending', 'held']
 
 interface QueueEntriesProps {
-  /** Those that have entries. */
+  /** The providers that have entries. */
   readonly providers: readonly QueueProvider[]
   readonly work: QueueWork | null
   readonly onChanged: () => void
@@ -95,7 +95,7 @@ interface Option {
   readonly label: string
 }
 
-/** A value of the address is offered too, whether it has entries or not. */
+/** Offers a value of the address too, whether it has entries or not. */
 function withChosen(options: readonly Option[], chosen: string): readonly Option[] {
   const isListed = chosen === '' || options.some(({ value }) => value === chosen)
   return [{ value: '', label: 'Any' }, ...options, ...(isListed ? [] : [{ value: chosen, label: toWords(chosen) }])]
@@ -189,7 +189,7 @@ const columns: readonly Column<QueueEntry>[] = [
   },
 ]
 
-/** Held entries wait for a person, and those that are being sent for the answer. */
+/** Held entries wait for a person, and entries that are being sent wait for the answer. */
 function isTimed(status: QueueStatus): boolean {
   return status !== 'held' && status !== 'sending'
 }

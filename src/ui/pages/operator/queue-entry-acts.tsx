@@ -31,7 +31,7 @@ export function EntryActs({ entry, onAct, onDelete }: EntryActsProps): VNode {
 interface OfferedAct {
   readonly act: QueueAct
   readonly text: string
-  /** With the recipient behind it. */
+  /** The text for screen readers. The recipient follows it. */
   readonly label: string
 }
 

@@ -1,4 +1,4 @@
-/** The queue of all workspaces: how much waits, where, why, and its entries. */
+/** The queue of all workspaces: how much waits, where and why, and its entries. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
@@ -16,7 +16,7 @@ import { QueueEntries } from './queue-entries.tsx'
 import { QueueProviders } from './queue-providers.tsx'
 import { QueueWorkNote } from './queue-work.tsx'
 
-/** Milliseconds until the numbers are loaded again: while they are counted, and then. */
+/** Milliseconds until the numbers are loaded again: while they are counted, and after that. */
 const WHILE_COUNTING = 1_000
 const AFTERWARDS = 15_000
 

@@ -1,4 +1,4 @@
-/** The queue by mailbox provider: how much waits, why, and acts on all entries of one. */
+/** The queue by mailbox provider: how much waits and why, and acts on all entries of one provider. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -9,7 +9,7 @@ import { Time, toWords } from '../../components/values.tsx'
 import type { QueueAct, QueueProvider, QueueWork } from './operator-types.ts'
 import { MatchingActDialog } from './queue-work.tsx'
 
-/** Reasons of one row. */
+/** Reasons that one row shows. */
 const MAX_SHOWN = 3
 
 interface QueueProvidersProps {
@@ -89,7 +89,7 @@ const columns: readonly Column<QueueProvider>[] = [
 
 const actNames = { retry: 'Try now', hold: 'Hold', release: 'Release' } as const
 
-/** What would change none of the entries is not offered. */
+/** Offers only acts that would change an entry. */
 function listActs({ due, waiting, releasable }: QueueProvider): readonly (keyof typeof actNames)[] {
   const canSend = due + waiting > 0
   return [

@@ -1,4 +1,4 @@
-/** Acts on all entries of the queue that match a filter, and how far such an act is. */
+/** Acts on all entries of the queue that match a filter, and the progress of such an act. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'
@@ -68,7 +68,7 @@ export function MatchingActs({ filters, disabled, onStarted }: MatchingActsProps
   )
 }
 
-/** What a hold rule or a paused broadcast holds cannot be released or tried by hand. */
+/** You cannot release or try by hand what a hold rule or a paused broadcast holds. */
 function listActs({ reason }: QueueFilters): readonly QueueAct[] {
   if (reason === 'hold-rule') return ['hold', 'delete']
   return reason === 'paused-broadcast' ? ['delete'] : acts
@@ -107,7 +107,7 @@ function nameFilters({ domain, provider, status, reason, workspace_id: workspace
 
 interface QueueWorkNoteProps {
   readonly work: QueueWork | null
-  /** After a stop, or a start. */
+  /** Called after the user has stopped or started the work. */
   readonly onChanged: () => void
 }
 
@@ -141,7 +141,7 @@ export function QueueWorkNote({ work, onChanged }: QueueWorkNoteProps): VNode | 
   )
 }
 
-/** A restart of the service ended it: what was changed is not changed twice when it goes on. */
+/** A restart of the service ended this work. It does not change an entry twice when it continues. */
 function InterruptedWork(props: { readonly work: QueueWork; readonly onContinued: () => void }): VNode {
   const { work, onContinued } = props
   const { act, changed, missed, started_at: startedAt } = work

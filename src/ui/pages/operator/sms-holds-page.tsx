@@ -1,4 +1,7 @@
-/** Prefixes of phone numbers to which workspaces send no verification codes for a while, and their release. */
+/**
+ * Prefixes of phone numbers to which workspaces send no verification codes for a while. The operator can release
+ * them.
+ */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'

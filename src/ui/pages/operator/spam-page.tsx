@@ -1,4 +1,4 @@
-/** The page of what each workspace has taught the spam classifier, and how to teach it more. */
+/** Shows what each workspace has taught the spam classifier, and how to teach it more. */
 import type { VNode } from 'preact'
 import { formatNumber } from '../../components/format.ts'
 import { Page, Section } from '../../components/page.tsx'

@@ -1,4 +1,4 @@
-/** Addresses to which the service itself does not write, such as for invitations and notices. */
+/** Addresses to which the service itself does not write, for example with invitations and notices. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'

@@ -69,7 +69,7 @@ function PlanName({ workspace: { plan, plan_known: known } }: { readonly workspa
 
 interface UsedProps {
   readonly used: number
-  /** Null: no limit. */
+  /** Null means that there is no limit. */
   readonly limit: number | null
   readonly format: (value: number) => string
 }

@@ -1,4 +1,4 @@
-/** All workspaces of the service by name, with a search by its beginning: what each page shows of them are its columns. */
+/** All workspaces of the service by name, with a search by the beginning. Each page chooses the columns. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'

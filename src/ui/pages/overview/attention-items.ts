@@ -1,4 +1,4 @@
-/** Words what needs attention, each with what mends it. */
+/** Describes what needs attention, and names how to repair each. */
 import type { components as apiComponents } from '../../api/schema.d.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { formatBytes, formatDateTime, formatNumber, formatPercent } from '../../components/format.ts'
@@ -9,11 +9,11 @@ type Usage = apiComponents['schemas']['PlanUsage'] | apiComponents['schemas']['C
 
 export interface AttentionItem {
   readonly key: string
-  /** `bad`: mail stops already. */
+  /** `bad` means that mail stops already. */
   readonly tone: 'bad' | 'warn'
   readonly title: string
   readonly text: string
-  /** The page where it is mended; null: the text says how. */
+  /** The page on which you repair it. It is null if the text says how. */
   readonly link: { readonly href: string; readonly label: string } | null
 }
 
@@ -21,12 +21,12 @@ interface Known {
   readonly attention: Attention
   readonly queue: QueueCounts
   readonly usage: Usage
-  /** Whether the user acts for the operator, who releases held mail. */
+  /** True if the user acts for the operator, who releases held mail. */
   readonly mayOperate: boolean
   readonly now: number
 }
 
-/** What stops mail comes first. */
+/** Items that stop mail come first. */
 export function listAttentionItems({ attention, queue, usage, mayOperate, now }: Known): readonly AttentionItem[] {
   return [
     ...attention.domains.map(toDomainItem),
@@ -66,7 +66,7 @@ function toWebhookItem({ id, url, ...webhook }: Attention['webhooks'][number]): 
   return { ...common, tone: 'bad', title: 'A webhook was switched off', text }
 }
 
-/** The share of a limit from which on it is shown. */
+/** The page shows a limit from this share on. */
 const NEAR = 0.8
 
 function listQuotaItems(usage: Usage): readonly AttentionItem[] {
@@ -146,7 +146,7 @@ function toHoldItem({ prefix, until }: Attention['sms_holds'][number]): Attentio
 }
 
 const DAY = 86_400_000
-/** Days before the end of the certificate from which on it is shown. */
+/** The page shows the end of the certificate from this number of days on. */
 const CERTIFICATE_DAYS = 21
 
 function listCertificateItems(certificate: Attention['certificate'], now: number): readonly AttentionItem[] {

@@ -1,4 +1,4 @@
-/** Lists what needs attention, each with the page where it is repaired. */
+/** Lists what needs attention, with the page on which you repair each. */
 import type { VNode } from 'preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { mayOperate } from '../../api/session-state.ts'
@@ -11,7 +11,7 @@ import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
 import { type AttentionItem, listAttentionItems } from './attention-items.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two loads. */
 const PAUSE = 30_000
 
 export function NeedsAttention(): VNode {

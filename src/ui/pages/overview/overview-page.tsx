@@ -1,4 +1,4 @@
-/** The first page of a workspace: what needs attention, numbers of mail, the queue. */
+/** The first page of a workspace: what needs attention, the numbers of mail, and the queue. */
 import type { VNode } from 'preact'
 import { useLoad } from '../../api/use-load.ts'
 import { ButtonLink } from '../../components/button.tsx'
@@ -13,7 +13,7 @@ import { QueueNow } from './queue-now.tsx'
 
 const ranges = ['7', '30', '90'].map((value) => ({ value, label: `${value} days` }))
 
-/** Milliseconds between two looks at the numbers. */
+/** Milliseconds between two loads of the numbers. */
 const PAUSE = 60_000
 
 export function OverviewPage(): VNode {

@@ -1,4 +1,4 @@
-/** Shows what of the workspace is in the queue at this moment. */
+/** Shows the mail of the workspace that is in the queue at this moment. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -8,10 +8,10 @@ import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import type { QueueCounts } from './attention-items.ts'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two loads. */
 const PAUSE = 10_000
 
-/** These are shown also if there are none. */
+/** The page shows these states even if they have no entries. */
 const usual: readonly string[] = ['waiting', 'sending', 'deferred', 'scheduled']
 
 const kinds = [

@@ -1,4 +1,4 @@
-/** Imports the suppression list of another provider: a short file at once, a long one in the background. */
+/** Imports the suppression list of another provider: a short file at once, and a long one in the background. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

@@ -1,4 +1,4 @@
-/** An import that goes on after its upload: its progress, then its result. */
+/** An import that continues after its upload: shows its progress, then its result. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
@@ -13,7 +13,7 @@ import { ImportReport } from './import-report.tsx'
 
 type Import = components['schemas']['Import']
 
-/** Milliseconds, while it goes on. */
+/** Milliseconds between two loads while the import runs. */
 const REFRESH = 1_000
 
 export function ImportPage({ params: { id = '' } }: PageProps): VNode {

@@ -101,7 +101,7 @@ function buildColumns(onRemove: (suppression: Suppression) => void): readonly Co
   ]
 }
 
-/** With the reply of the recipient's server, if a bounce has one. */
+/** Shows the address, and the reply of the recipient's server if a bounce has one. */
 function Address({ suppression: { email, metadata } }: { readonly suppression: Suppression }): VNode {
   const { diagnostic_code: reply } = metadata
   return (
@@ -137,7 +137,7 @@ function RemoveDialog({ suppression: { id, email }, onRemoved, onClose }: Remove
   )
 }
 
-/** Newest first; a search is in the order of the addresses. */
+/** Newest first. A search has the order of the addresses. */
 async function loadSuppressions(
   get: (name: string) => string,
   position: string | undefined,

@@ -1,4 +1,4 @@
-/** A suppressed address, and why an address is suppressed. */
+/** A suppressed address, and the reasons for a suppression. */
 import type { components } from '../../api/schema.d.ts'
 
 export type Suppression = components['schemas']['Suppression']
@@ -12,7 +12,7 @@ export const reasonOptions = [
 
 type Reason = (typeof reasonOptions)[number]['value']
 
-/** Undefined: none of them. */
+/** Undefined means that the text is not one of them. */
 export function findReason(text: string): Reason | undefined {
   return reasonOptions.find(({ value }) => value === text)?.value
 }

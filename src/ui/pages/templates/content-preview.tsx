@@ -1,4 +1,4 @@
-/** Previews what subject and bodies become with values, while they are being written; HTML in a sandboxed frame. */
+/** Previews the subject and the bodies with values while the user writes them. A sandboxed frame shows the HTML. */
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { asApiError } from '../../api/api-error.ts'
@@ -19,7 +19,7 @@ export interface Content {
 export interface Preview extends Pick<components['schemas']['TemplatePreview'], 'subject' | 'html' | 'text'> {
   readonly variables: readonly string[]
   readonly missing: readonly string[]
-  /** The id of the frame that shows the HTML; null: there is none. */
+  /** The id of the frame that shows the HTML. It is null if there is none. */
   readonly frameId: string | null
 }
 
@@ -43,7 +43,7 @@ async function loadPreview([{ subject, html, text }, data]: Words): Promise<Prev
   return { ...preview, frameId: frame?.id ?? null }
 }
 
-/** The value when it has not changed for a while; the first one at once. */
+/** Returns the value when it has not changed for a while. The first value comes at once. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
@@ -55,7 +55,7 @@ function useSettled(value: string): string {
 
 interface ContentPreviewProps {
   readonly from: Loading<Preview>
-  /** What must be done about variables without a value; without it, they are not named. */
+  /** Says what the user must do about variables without a value. Without it, the preview does not name them. */
   readonly missingNote?: string
 }
 

@@ -1,13 +1,13 @@
-/** Values of the variables of a template, as requests have them. */
+/** Turns the values of a template's variables into the form of requests. */
 
-/** By the names of variables. */
+/** Values by the names of variables. */
 export type Texts = Readonly<Record<string, string>>
 
 export interface Values {
   [name: string]: string | Values
 }
 
-/** Empty ones count as missing; `user.name` is a value of the object `user`. */
+/** Empty values count as missing. `user.name` is a value of the object `user`. */
 export function nestValues(texts: Texts): Values {
   const values: Values = Object.create(null)
   for (const [name, text] of Object.entries(texts)) {

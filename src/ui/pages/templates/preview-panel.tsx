@@ -1,4 +1,4 @@
-/** A live preview with fields for values of the variables that were found. */
+/** A live preview, with fields for values of the variables that it found. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Loading } from '../../api/use-load.ts'
@@ -10,7 +10,7 @@ import { nestValues, type Texts } from './nest-values.ts'
 interface PreviewPanelProps {
   readonly content: Content
   readonly missingNote: string
-  /** To begin with. */
+  /** The first values. */
   readonly samples?: Texts
 }
 
@@ -26,7 +26,7 @@ export function PreviewPanel({ content, missingNote, samples = {} }: PreviewPane
   )
 }
 
-/** Fields that are shown; a template may have a thousand variables. */
+/** Fields that the panel shows. A template may have a thousand variables. */
 const MAX_FIELDS = 30
 
 interface VariableFieldsProps {

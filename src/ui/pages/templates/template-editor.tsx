@@ -1,4 +1,4 @@
-/** The form of a template beside its preview, with the variables that were found and values to try. */
+/** The form of a template next to its preview, with the variables that it found and values to try. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { TextArea, TextField } from '../../components/fields.tsx'
@@ -7,7 +7,7 @@ import type { Content } from './content-preview.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 
 interface TemplateEditorProps {
-  /** Null: a new one. */
+  /** Null means a new template. */
   readonly template: {
     readonly name: string
     readonly subject: string

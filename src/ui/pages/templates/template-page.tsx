@@ -63,7 +63,7 @@ export function TemplatePage({ params: { id = '' } }: PageProps): VNode {
   )
 }
 
-/** The list of variables is made anew from the texts. */
+/** The server makes a new list of variables from the texts. */
 function readTemplate(values: FormData) {
   return {
     name: readText(values, 'name'),

@@ -1,4 +1,4 @@
-/** One delivery: what was answered, and a way to deliver its event again. */
+/** One delivery: the answer of the endpoint, and a button that delivers its event again. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'

@@ -1,4 +1,4 @@
-/** The deliveries of a webhook, newest first; those that are pending are followed until they end. */
+/** The deliveries of a webhook, newest first. The page follows pending ones until they end. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
@@ -16,13 +16,13 @@ import type { Delivery, Webhook } from './webhook.ts'
 const names = ['status']
 const statuses = ['pending', 'delivered', 'failed'] as const
 
-/** Milliseconds between looks at deliveries that are about to be attempted, and at those that wait for a retry. */
+/** Milliseconds between two loads while an attempt is near, and while deliveries wait for a retry. */
 const SOON = 1_500
 const LATER = 15_000
 
 interface DeliveryListProps {
   readonly webhook: Webhook
-  /** Another number: there are new deliveries. */
+  /** Another number means that there are new deliveries. */
   readonly acts: number
   readonly onReplayed: () => void
 }
@@ -61,7 +61,7 @@ export function DeliveryList({ webhook, acts, onReplayed }: DeliveryListProps): 
   )
 }
 
-/** Null: nothing will change by itself. */
+/** Null means that nothing will change by itself. */
 function findPause(rows: readonly Delivery[]): number | null {
   const pending = rows.filter(({ status }) => status === 'pending')
   if (pending.length === 0) return null

@@ -1,4 +1,4 @@
-/** The types of events that a webhook gets: few are named, many are counted and named on request. */
+/** The types of events that a webhook gets. The page names a few types, and counts many and names them on request. */
 import type { VNode } from 'preact'
 import type { Webhook } from './webhook.ts'
 

@@ -57,14 +57,14 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
   )
 }
 
-/** An empty list would count as all types. */
+/** The server would take an empty list as all types. */
 function requireTypes(values: FormData, field: string): ReturnType<typeof readEventTypes> {
   const types = readEventTypes(values, field)
   if (types.length > 0) return types
   throw toFieldError(field, 'Choose at least one type.')
 }
 
-/** A browser gives an incomplete date as an empty one. */
+/** A browser gives an empty value for an incomplete date. */
 function requireTime(values: FormData, field: string): string {
   const time = readTime(values, field)
   if (time !== null) return time

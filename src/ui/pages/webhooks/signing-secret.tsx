@@ -1,4 +1,4 @@
-/** The secret of a webhook, which is shown once, and what it is for. */
+/** Shows the secret of a webhook once, and says how to use it. */
 import type { VNode } from 'preact'
 import { Copy, Note } from '../../components/values.tsx'
 

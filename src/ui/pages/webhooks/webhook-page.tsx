@@ -22,7 +22,7 @@ import { WebhookState } from './webhook-state.tsx'
 export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
   const path = { params: { path: { id } } }
   const webhook = useLoad(() => unwrap(api.GET('/v1/webhooks/{id}', path)), [id])
-  /** Counts acts that make deliveries: the list is loaded again after each. */
+  /** The number of acts that make deliveries. The list is loaded again after each. */
   const [acts, setActs] = useState(0)
   const [replaying, setReplaying] = useState(false)
   const showNew = (): void => setActs((before) => before + 1)

@@ -1,4 +1,7 @@
-/** The settings of a webhook that an administrator changes: URL, events, state, secret; and its deletion. */
+/**
+ * The settings of a webhook that an administrator changes: URL, events, state and secret. The administrator deletes
+ * the webhook here too.
+ */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

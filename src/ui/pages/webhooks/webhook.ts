@@ -34,7 +34,7 @@ const meanings: Readonly<Record<EventType, string>> = {
 
 const types = Object.keys(meanings).filter((type): type is EventType => type in meanings)
 
-/** For a ChoicesField. */
+/** The options of a ChoicesField. */
 export function listEventOptions(
   offered: readonly EventType[] = types,
 ): readonly { readonly value: string; readonly label: string; readonly hint: string }[] {

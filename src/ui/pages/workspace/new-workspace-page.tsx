@@ -1,4 +1,4 @@
-/** Creates another workspace, and shows it. */
+/** Creates another workspace and shows it. */
 import type { VNode } from 'preact'
 import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** The page of what the workspace has used of its plan. */
+/** Shows what the workspace has used of its plan. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
@@ -95,7 +95,7 @@ type DayOfCodes = Usage['sms']['days'][number]
 
 const SHOWN_DAYS = 30
 
-/** The last days (UTC), with those that have no codes. */
+/** The last days (UTC), including those without codes. */
 function fillDays(days: readonly DayOfCodes[]): readonly DayOfCodes[] {
   const known = new Map(days.map((day) => [day.date, day]))
   return Array.from({ length: SHOWN_DAYS }, (_, place) => {

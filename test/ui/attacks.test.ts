@@ -177,7 +177,7 @@ t.test('a stolen cookie does not take the account over, and ends with the sessio
   await thief.page.getByText('This session').waitFor()
   await thief.page.getByLabel('Current password').fill('a guess of the thief')
   await thief.page.getByLabel('New password', { exact: true }).fill('the password of the thief')
-  await thief.page.getByLabel('New password, repeated').fill('the password of the thief')
+  await thief.page.getByLabel('Repeat the new password').fill('the password of the thief')
   await thief.page.getByRole('button', { name: 'Change the password' }).click()
   await thief.page.waitForSelector('input[name="current_password"][aria-invalid="true"]')
   await thief.page.getByRole('button', { name: 'Set it up' }).click()

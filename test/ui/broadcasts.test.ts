@@ -64,7 +64,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByLabel('From').fill('news@a.test')
   await page.getByLabel('Subject').fill('News')
   await page.getByRole('button', { name: 'Save the draft' }).click()
-  await page.getByText('Is no variable of a contact.').waitFor()
+  await page.getByText('Contacts have no variable with this name.').waitFor()
   await page.waitForSelector('textarea[name="html"][aria-invalid="true"]')
   await expectPresentable(t, dashboard, 'the editor with an error')
 
@@ -130,7 +130,7 @@ t.test('a broadcast is paused, resumed and cancelled; another is scheduled and c
   await page.getByText('Messages that have left the queue').waitFor()
   await expectPresentable(t, dashboard, 'a paused broadcast')
   await page.getByRole('button', { name: 'Resume' }).click()
-  await page.getByText('The broadcast goes on.').waitFor()
+  await page.getByText('The broadcast continues.').waitFor()
   await page.getByRole('button', { name: 'Cancel the broadcast' }).click()
   await page.getByLabel('Type “Slow” to confirm').fill('Slow')
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the broadcast' }).click()

@@ -82,7 +82,7 @@ async function useSecondFactor(world: World): Promise<string> {
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Account' }).click()
   const secret = await startSecondFactor(page)
-  await page.getByLabel('Code of the app').fill(readCode(app, secret))
+  await page.getByLabel('Code from the app').fill(readCode(app, secret))
   await page.getByRole('button', { name: 'Turn it on' }).click()
   await page.getByText('Keep these recovery codes').waitFor()
   await page.getByRole('button', { name: 'I have kept them' }).click()
@@ -171,7 +171,7 @@ async function importAudience({ page }: World): Promise<void> {
   ])
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
   await page.getByRole('cell', { name: 'not an address' }).waitFor()
-  await page.getByRole('link', { name: 'To the audience' }).click()
+  await page.getByRole('link', { name: 'Open the audience' }).click()
   await page.getByRole('link', { name: 'ann@b.test' }).waitFor()
 }
 

@@ -17,11 +17,11 @@ t.test('a key is created, works, is shown once, and is revoked', { skip }, async
   await page.getByLabel('Name').fill('shop <b>x</b>')
   await page.getByRole('checkbox', { name: 'Read Reads' }).check()
   await page.getByRole('checkbox', { name: 'Send Sends' }).uncheck()
-  await page.getByLabel('Networks that may use it').fill('127.0.0.0/8\nnonsense')
+  await page.getByLabel('Allowed networks').fill('127.0.0.0/8\nnonsense')
   await page.getByRole('button', { name: 'Create the key' }).click()
   await page.waitForSelector('textarea[name="allowed_networks"][aria-invalid="true"]')
   await expectPresentable(t, dashboard, 'the form of a key with an error')
-  await page.getByLabel('Networks that may use it').fill('127.0.0.0/8')
+  await page.getByLabel('Allowed networks').fill('127.0.0.0/8')
   await page.getByRole('button', { name: 'Create the key' }).click()
   await page.getByRole('heading', { name: 'The key is created' }).waitFor()
   const key = (await page.locator('.copy code').textContent()) ?? ''
@@ -29,7 +29,7 @@ t.test('a key is created, works, is shown once, and is revoked', { skip }, async
   t.equal((await app.rest('GET', '/v1/emails', { key })).status, 200)
   t.equal((await app.rest('POST', '/v1/domains', { key, body: { domain: 'c.test' } })).status, 403, 'its scopes hold')
 
-  await page.getByRole('link', { name: 'To the list of keys' }).click()
+  await page.getByRole('link', { name: 'Back to the list of keys' }).click()
   await page.getByRole('rowheader', { name: 'shop <b>x</b>' }).waitFor()
   t.notOk((await page.content()).includes(key), 'the list does not have the secret')
   await expectPresentable(t, dashboard, 'the list of keys')

@@ -87,7 +87,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   t.match(url, /\/ui\/set-password#token=[\w-]{43}$/)
   await expectPresentable(t, dashboard, 'the link of a new owner')
   t.equal(app.rows("select 1 from api_keys where name = 'first key'").length, 2, 'no key was made')
-  await page.getByRole('link', { name: 'To the workspace' }).click()
+  await page.getByRole('link', { name: 'Open the workspace' }).click()
   await page.getByRole('heading', { name: `Shop ${HOSTILE}` }).waitFor()
   await page.getByLabel('Plan').selectOption('small')
   await page.getByRole('button', { name: 'Change the plan' }).click()
@@ -188,9 +188,9 @@ async function goOnAfterRestart(t: Test, { folder }: TestDaemon): Promise<void> 
   await page.getByText('Hold all: interrupted').waitFor()
   await expectText(page, '100 changed, 0 left as they were')
   await expectPresentable(t, dashboard, 'an act that was interrupted')
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Hold all: completed').waitFor()
-  await expectEqual(t, () => page.getByRole('button', { name: 'Go on' }).count(), 0)
+  await expectEqual(t, () => page.getByRole('button', { name: 'Continue' }).count(), 0)
   t.same(dashboard.faults, [])
 }
 

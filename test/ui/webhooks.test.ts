@@ -48,7 +48,7 @@ t.test('a webhook is created, tested, replayed, changed and deleted', { skip }, 
   const secret = await createWebhook(page, receiver.url)
   t.match(secret, /^whsec_/)
   await expectPresentable(t, dashboard, 'the secret of a webhook')
-  await page.getByRole('link', { name: 'To the webhook' }).click()
+  await page.getByRole('link', { name: 'Open the webhook' }).click()
   await page.getByText('No delivery yet').waitFor()
   t.notOk((await page.content()).includes(secret), 'the secret is shown once')
 
@@ -72,7 +72,7 @@ t.test('a webhook is created, tested, replayed, changed and deleted', { skip }, 
   const tomorrow = new Date(app.now() + 86_400_000).toISOString().slice(0, 16)
   await page.getByLabel('Until').fill(tomorrow)
   await page.getByRole('button', { name: 'Replay', exact: true }).click()
-  await page.getByText('Events that are delivered again: 1.').waitFor()
+  await page.getByText('Events to be delivered again: 1.').waitFor()
   await waitUntil('it comes again', () => receiver.requests.length === 4)
 
   await changeSettings(page)

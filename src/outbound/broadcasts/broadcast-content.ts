@@ -78,7 +78,7 @@ function checkVariables(content: ParsedContent): void {
   const unknown = parts.flatMap(({ field, text }) =>
     listVariableNames([text])
       .filter((name) => !isContactVariable(name))
-      .map((name) => ({ field, message: 'is no variable of a contact', value: formatForDisplay(name) })),
+      .map((name) => ({ field, message: 'contacts have no variable with this name', value: formatForDisplay(name) })),
   )
   if (unknown.length > 0) throw buildUnknown(unknown)
   const places = parts.flatMap(({ text }) => [...text.uses.values()]).reduce((sum, times) => sum + times, 0)

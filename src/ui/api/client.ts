@@ -1,6 +1,6 @@
 /**
- * Typed requests to the daemon: `api` for the interface in the chosen workspace, `sessionApi` for what only people in
- * a browser need. `unwrap` gives the body of a success and throws an ApiError for everything else.
+ * Typed requests to the daemon: `api` for the interface in the chosen workspace, `sessionApi` for
+ * requests that only people in a browser make. `unwrap` gives the body of a success and throws an ApiError for everything else.
  *
  *     const { data } = await unwrap(api.GET('/v1/domains', { params: { query: { limit: 50 } } }))
  */

@@ -17,7 +17,7 @@ export function ForgottenPasswordPage(): VNode {
           If a user has this address, a link to set a new password is on its way. It is valid for one hour and works
           once.
         </p>
-        <Link href="/">Back to the sign-in</Link>
+        <Link href="/">Back to sign-in</Link>
       </FrontPage>
     )
   }
@@ -37,7 +37,7 @@ export function ForgottenPasswordPage(): VNode {
         />
         <FormActions>
           <SubmitButton>Send the link</SubmitButton>
-          <Link href="/">Back to the sign-in</Link>
+          <Link href="/">Back to sign-in</Link>
         </FormActions>
       </Form>
     </FrontPage>

@@ -16,7 +16,7 @@ export function NewPasswordFields({ name }: { readonly name: string }): VNode {
         autoComplete="new-password"
         hint="At least 8 characters. A few words that do not belong together are easy to remember."
       />
-      <TextField name={REPEATED} label="New password, repeated" type="password" autoComplete="new-password" />
+      <TextField name={REPEATED} label="Repeat the new password" type="password" autoComplete="new-password" />
     </>
   )
 }
@@ -25,5 +25,5 @@ export function NewPasswordFields({ name }: { readonly name: string }): VNode {
 export function readNewPassword(values: FormData, name: string): string {
   const password = readExactText(values, name)
   if (password === readExactText(values, REPEATED)) return password
-  throw toFieldError(REPEATED, 'The passwords are not equal.')
+  throw toFieldError(REPEATED, 'The two passwords differ.')
 }

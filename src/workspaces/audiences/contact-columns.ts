@@ -245,7 +245,7 @@ function parseMetadata(text: string): Metadata {
     value = null
   }
   if (!isRecord(value) || Object.hasOwn(value, '__proto__')) {
-    throw new InvalidLineError('metadata', 'is no object in JSON', text)
+    throw new InvalidLineError('metadata', 'is not a JSON object', text)
   }
   if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
     throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)

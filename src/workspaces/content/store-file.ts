@@ -90,6 +90,6 @@ async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 function requireRoom({ read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
   const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
   if (used + bytes <= maxBytes) return
-  const message = `the files of a workspace, with those of others of its owner, may have ${maxBytes} bytes in total, and those stored have ${used}`
+  const message = `the files of all workspaces of an owner may have ${maxBytes} bytes in total, and the stored files have ${used}`
   throw new Refusal('insufficient-quota', message, { limit: maxBytes, used })
 }

@@ -93,8 +93,8 @@ async function handleChecked(
 
 const logMessages: Readonly<Record<DomainEventType, string>> = {
   'domain.verified': 'DNS has all records of the domain: it is verified',
-  'domain.broken': 'DNS does not have all records of the domain any more: it fails in 72 hours',
-  'domain.failed': 'DNS did not have all records of the domain for 72 hours: nothing is sent from it any more',
+  'domain.broken': 'DNS no longer has all records of the domain: it fails in 72 hours',
+  'domain.failed': 'DNS did not have all records of the domain for 72 hours: it can no longer send',
 }
 
 function logEvent(

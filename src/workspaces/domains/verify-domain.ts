@@ -95,7 +95,7 @@ export class CheckLimiter {
 
 function buildRateRefusal(free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  const message = `DNS is asked about a domain ${MAX_CHECKS_PER_MINUTE} times in a minute: try again in ${seconds} s`
+  const message = `a domain may be checked ${MAX_CHECKS_PER_MINUTE} times a minute: try again in ${seconds} s`
   return new Refusal('rate-limited', message, {
     retry_after: seconds,
     limit: MAX_CHECKS_PER_MINUTE,

@@ -38,6 +38,6 @@ export async function beginImport(deps: Store, request: RequestedImport, now: nu
 }
 
 function buildLimitRefusal(): Refusal {
-  const message = `${MAX_PENDING_IMPORTS} imports of this workspace are pending, with those of others of its owner: wait for one to end`
+  const message = `${MAX_PENDING_IMPORTS} imports of the workspaces of this owner are pending: wait for one to end`
   return new Refusal('rate-limited', message, { limit: MAX_PENDING_IMPORTS, retry_after: 30 })
 }

@@ -88,7 +88,7 @@ function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits
     {
       ...{ kind: phoneRangeUsageKind(range), reason: 'range_limit', workspaceId },
       ...{ window: rangeHour, max: limits.per_range_per_hour },
-      text: 'an hour to numbers that are alike but for their last four digits',
+      text: 'an hour to numbers that differ only in their last four digits',
     },
   ]
   return [

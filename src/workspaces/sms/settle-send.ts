@@ -26,7 +26,7 @@ export async function settleSend(deps: SettleDeps, code: NewCode, outcome: SendO
         return
       }
       deps.log.warn({ ...fields, reason: 'the record was ended while the provider was asked' }, 'code not sent')
-      throw new Refusal('unavailable', 'the code was not sent: the service was restarted meanwhile')
+      throw new Refusal('unavailable', 'the code was not sent, because the service was restarted')
     case 'refused':
     case 'silent':
       deps.log.warn({ ...fields, outcome: outcome.kind, reason: outcome.reason }, 'code not sent')

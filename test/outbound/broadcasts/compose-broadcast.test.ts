@@ -264,7 +264,7 @@ t.test('a refusal names each unknown variable and where it stands', async (t) =>
   ]
   t.same(
     details['errors'],
-    errors.map(([field, value]) => ({ field, message: 'is no variable of a contact', value })),
+    errors.map(([field, value]) => ({ field, message: 'contacts have no variable with this name', value })),
   )
 })
 

@@ -139,7 +139,7 @@ export function judgeHelo(
   const expected = (addresses: readonly string[]): Remedy => addressRecords(hostname, addresses)
   if (!hostname.includes('.')) {
     return [
-      failure(hostname, 'the EHLO name is no name of the Internet: other servers refuse mail', [
+      failure(hostname, 'the EHLO name is not a full host name: other servers refuse mail', [
         '[service]',
         'hostname = "mail.example.net"',
       ]),

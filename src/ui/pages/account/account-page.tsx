@@ -46,7 +46,7 @@ function PasswordSection(): VNode {
     notify('The password is changed. All other sessions have ended.')
   }
   return (
-    <Section title="Password" intro="A change ends all other sessions.">
+    <Section title="Password" intro="If you change the password, all other sessions end.">
       <Form key={changes} onSubmit={change}>
         <TextField name="current_password" label="Current password" type="password" autoComplete="current-password" />
         <NewPasswordFields name="new_password" />

@@ -15,7 +15,7 @@ export function NameSection({ name }: { readonly name: string }): VNode {
     notify('Your name is changed.')
   }
   return (
-    <Section title="Name" intro="Members of your workspaces see it, and people whom you invite.">
+    <Section title="Name" intro="Members of your workspaces and people whom you invite see it.">
       <Form onSubmit={change}>
         <TextField name="full_name" label="Full name" value={name} autoComplete="name" maxLength={100} />
         <FormActions>

@@ -32,7 +32,7 @@ export function RecoveryCodesLeft({ left, onReplace }: RecoveryCodesLeftProps): 
   }
   return (
     <Note tone="warn" title={count}>
-      <p>Without the app and without a code you cannot sign in. Make new ones while you have the app.</p>
+      <p>You cannot sign in without the app or a code. Make new codes while you have the app.</p>
       {button}
     </Note>
   )
@@ -52,10 +52,10 @@ export function ReplaceCodesDialog({ onClose }: { readonly onClose: () => void }
   if (codes !== null) return <RecoveryCodes title="New recovery codes" codes={codes} onClose={finish} />
   return (
     <Dialog title="Make new recovery codes" onClose={onClose}>
-      <p>The codes that you have now do not work any more then.</p>
+      <p>The codes that you have now will stop working.</p>
       <Form onSubmit={replace}>
         <TextField name="password" label="Your password" type="password" autoComplete="current-password" />
-        <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
+        <TextField name="code" label="Code from the app" inputMode="numeric" autoComplete="one-time-code" />
         <FormActions>
           <SubmitButton>Make new codes</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>
@@ -75,7 +75,7 @@ export function RecoveryCodes({ title, codes, onClose }: RecoveryCodesProps): VN
   return (
     <Dialog title={title} onClose={() => void onClose()}>
       <Note tone="warn" title="Keep these recovery codes">
-        <p>Each signs you in once without the app. They are shown only now.</p>
+        <p>Each code signs you in once without the app. This page shows them only now.</p>
       </Note>
       <ul class="codes">
         {codes.map((code) => (

@@ -24,7 +24,7 @@ export function SecondFactorSection({ enabled, codesLeft }: SecondFactorProps): 
   const [open, setOpen] = useState<'no' | 'factor' | 'codes'>('no')
   const close = (): void => setOpen('no')
   return (
-    <Section title="Second factor" intro="At sign-in a code of an authenticator app is needed besides the password.">
+    <Section title="Second factor" intro="You sign in with your password and a code from an authenticator app.">
       {enabled ? <RecoveryCodesLeft left={codesLeft} onReplace={() => setOpen('codes')} /> : null}
       <div class="form-actions">
         <StatusBadge status={enabled ? 'enabled' : 'off'} tone={enabled ? 'good' : 'neutral'} />
@@ -91,7 +91,7 @@ function CodeForm({ secret, uri, onSubmit, onClose }: CodeFormProps): VNode {
       <p>
         Secret: <Copy text={secret} label="the secret" />
       </p>
-      <TextField name="code" label="Code of the app" inputMode="numeric" autoComplete="one-time-code" />
+      <TextField name="code" label="Code from the app" inputMode="numeric" autoComplete="one-time-code" />
       <DialogActions label="Turn it on" onClose={onClose} />
     </Form>
   )
@@ -122,7 +122,7 @@ function DisableDialog({ onClose }: { readonly onClose: () => void }): VNode {
           name="code"
           label="Code"
           autoComplete="one-time-code"
-          hint="Of the authenticator app, or a recovery code."
+          hint="A code from the authenticator app, or a recovery code."
         />
         <FormActions>
           <SubmitButton tone="danger">Turn it off</SubmitButton>

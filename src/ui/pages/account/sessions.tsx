@@ -35,7 +35,7 @@ export function SessionsSection(): VNode {
     </>
   )
   return (
-    <Section title="Sessions" intro="Where you are signed in." actions={actions}>
+    <Section title="Sessions" intro="The browsers in which you are signed in." actions={actions}>
       <Loaded from={sessions}>
         {({ data }) => (
           <Table caption="Your sessions" columns={buildColumns(end)} rows={data} rowKey={({ id }) => id} />
@@ -49,7 +49,7 @@ function buildColumns(end: (session: Session) => Promise<void>): readonly Column
   return [
     { title: 'Browser', show: ({ user_agent: agent, browser }) => <span title={agent}>{browser}</span> },
     { title: 'Address', show: ({ ip_address: address }) => address ?? '–' },
-    { title: 'Begun', show: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Started', show: ({ created_at: at }) => <Time at={at} /> },
     { title: 'Last used', show: ({ last_used_at: at }) => <Time at={at} kind="relative" /> },
     { title: 'Ends at the latest', show: ({ expires_at: at }) => <Time at={at} /> },
     {

@@ -125,7 +125,7 @@ function AudienceDeletion({ audience: { id, name, contacts_count: count } }: Pic
           onConfirm={remove}
           onClose={() => setOpen(false)}
         >
-          <p>The audience and all its contacts are deleted. They cannot be restored: export them before.</p>
+          <p>The audience and all its contacts are deleted. You cannot restore them, so export them first.</p>
         </ConfirmDialog>
       ) : null}
     </Section>

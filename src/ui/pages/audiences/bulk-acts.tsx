@@ -37,7 +37,7 @@ export function BulkActs({ ids, count, onSelectAll, onDone }: BulkActsProps): VN
   }
   const isAll = ids.length === count
   return (
-    <fieldset class="bulk-acts" aria-label="Acts on the selected contacts">
+    <fieldset class="bulk-acts" aria-label="Actions for the selected contacts">
       <Button small onClick={() => onSelectAll(!isAll)}>
         {isAll ? 'Select none' : `Select this page (${count})`}
       </Button>
@@ -92,7 +92,7 @@ function DeleteDialog({ count, onDelete, onClose }: DeleteDialogProps): VNode {
       onConfirm={onDelete}
       onClose={onClose}
     >
-      <p>Deleted contacts cannot be restored. Type their number to confirm.</p>
+      <p>You cannot restore deleted contacts. Type their number to confirm.</p>
     </ConfirmDialog>
   )
 }
@@ -116,9 +116,9 @@ function MoveDialog({ count, onMove, onClose }: MoveDialogProps): VNode {
           <Form onSubmit={move}>
             <SelectField
               name="audience_id"
-              label="To the audience"
+              label="Target audience"
               options={all.map(({ id, name }) => ({ value: id, label: name }))}
-              hint="Contacts whose address it has already stay where they are."
+              hint="Contacts whose address that audience has already stay where they are."
             />
             <FormActions>
               <SubmitButton>Move them</SubmitButton>

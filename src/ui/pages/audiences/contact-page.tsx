@@ -103,7 +103,7 @@ function ContactDeletion({ contact: { id, email, audience_id: audienceId } }: { 
           onConfirm={remove}
           onClose={() => setOpen(false)}
         >
-          <p>The contact is deleted with its metadata. It cannot be restored.</p>
+          <p>The contact is deleted with its metadata. You cannot restore it.</p>
         </ConfirmDialog>
       ) : null}
     </Section>

@@ -45,7 +45,7 @@ export function ImportPage({ params: { id = '' } }: PageProps): VNode {
     <Page
       title="Import contacts"
       up={up}
-      intro="Addresses that the audience already has are updated from their lines; new ones are added."
+      intro="The import updates addresses that the audience already has, and adds new ones."
     >
       <Loaded from={audience}>
         {() =>
@@ -85,16 +85,16 @@ function FileForm({ onSubmit, backHref }: FileFormProps): VNode {
         accept=".csv,text/csv"
         hint={
           <>
-            The first line has the column names. <code>email</code> is required; <code>first_name</code>,{' '}
-            <code>last_name</code>, <code>subscribed</code> and the columns for consent of other services are known;
-            other columns become metadata.
+            The first line has the column names. <code>email</code> is required. Posthorn also reads{' '}
+            <code>first_name</code>, <code>last_name</code>, <code>subscribed</code> and the consent columns of other
+            services. Other columns become metadata.
           </>
         }
       />
       <CheckField
         name="resubscribe"
-        label="Subscribe contacts again that have unsubscribed"
-        hint="Only where the file says that they are subscribed. Without their consent this is spam."
+        label="Subscribe contacts that have unsubscribed"
+        hint="This applies only to contacts that the file lists as subscribed. Without their consent this is spam."
       />
       <FormActions>
         <SubmitButton>Import the file</SubmitButton>
@@ -121,14 +121,14 @@ function RunningImport({ importId, ...end }: EndProps & { readonly importId: str
     <Loaded from={state}>
       {({ status, rows, done, report, error }) =>
         status === 'processing' ? (
-          <Section title="The import is running" intro="It goes on if you leave this page.">
+          <Section title="The import is running" intro="It continues if you leave this page.">
             <Progress label="Lines" done={done} total={rows} />
           </Section>
         ) : report !== null && 'updated' in report ? (
           <ImportReport report={report} {...end} />
         ) : (
           <Note tone="bad" title="The import has failed">
-            <p>{error?.message ?? 'It ended without a report.'} Lines that were imported before stay.</p>
+            <p>{error?.message ?? 'It ended without a report.'} Lines that were imported before the failure stay.</p>
             <Button onClick={end.onAnother}>Try another file</Button>
           </Note>
         )
@@ -153,7 +153,7 @@ function ImportReport({ report, onAnother, backHref }: EndProps & { readonly rep
       <RefusedLines report={report} />
       <div class="form-actions">
         <ButtonLink href={backHref} tone="primary">
-          To the audience
+          Open the audience
         </ButtonLink>
         <Button onClick={onAnother}>Import another file</Button>
       </div>

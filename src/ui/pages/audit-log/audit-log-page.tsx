@@ -33,13 +33,13 @@ function AuditList(): VNode {
   const pages = usePages(loadActs)
   return (
     <PagedTable
-      caption="Administrative acts"
+      caption="Administrative actions"
       pages={pages}
       columns={columns}
       rowKey={({ act }) => act.id}
       empty={
-        <Empty title="No act yet">
-          <p>Changes of domains, keys, webhooks, members and settings will be listed here.</p>
+        <Empty title="No action yet">
+          <p>This page will list changes of domains, keys, webhooks, members and settings.</p>
         </Empty>
       }
     />
@@ -48,7 +48,7 @@ function AuditList(): VNode {
 
 const columns: readonly Column<NamedAct>[] = [
   { title: 'Who', show: ({ act, names }) => <Who act={act} names={names} /> },
-  { title: 'Did what', show: ({ act, names }) => <What act={act} names={names} /> },
+  { title: 'Action', show: ({ act, names }) => <What act={act} names={names} /> },
   { title: 'When', show: ({ act: { at } }) => <Time at={at} /> },
 ]
 

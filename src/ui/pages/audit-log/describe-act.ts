@@ -80,7 +80,7 @@ const sentences: ReadonlyMap<string, Describe> = new Map<string, Describe>([
   ['user.password_set', ({ named }) => `set the password of ${named}`],
   ['user.totp_enabled', ({ named }) => `turned on the second factor of ${named}`],
   ['user.totp_disabled', ({ named }) => `turned off the second factor of ${named}`],
-  ['user.recovery_codes_replaced', ({ named }) => `made new recovery codes of ${named}`],
+  ['user.recovery_codes_replaced', ({ named }) => `made new recovery codes for ${named}`],
   ['queue.held', ofQueue('held')],
   ['queue.released', ofQueue('released')],
   ['queue.retried', ofQueue('retried')],

@@ -64,11 +64,11 @@ function SendingActs({ broadcast: { id, status }, onChanged }: ActsProps): VNode
   const params = { path: { id } }
   const pause = async (): Promise<void> => {
     onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/pause', { params })))
-    notify('The broadcast is paused. What is being transferred at this moment still goes.')
+    notify('The broadcast is paused. Messages that are being transferred at this moment are still sent.')
   }
   const resume = async (): Promise<void> => {
     onChanged(await unwrap(api.POST('/v1/broadcasts/{id}/resume', { params })))
-    notify('The broadcast goes on.')
+    notify('The broadcast continues.')
   }
   if (status === 'scheduled') return null
   return (
@@ -99,7 +99,7 @@ function TestDialog({ id, onClose }: TestDialogProps): VNode {
           type="email"
           inputMode="email"
           value={sessionInfo.value?.user.email ?? ''}
-          hint="It has the values of a contact of the audience. Its links are not tracked, and nothing of it is counted."
+          hint="The test uses the values of a contact in the audience. Its links are not tracked, and it does not count in the results."
         />
         <FormActions>
           <SubmitButton>Send the test</SubmitButton>
@@ -129,8 +129,8 @@ function CancelDialog({
     >
       <p>
         {status === 'scheduled'
-          ? 'It will not be sent. A cancelled broadcast cannot be sent later.'
-          : 'What waits in the queue is not sent. What has left stays sent. A cancelled broadcast cannot be resumed.'}
+          ? 'It will not be sent. You cannot send a cancelled broadcast later.'
+          : 'Messages in the queue are not sent. Messages that have left the queue stay sent. You cannot resume a cancelled broadcast.'}
       </p>
     </ConfirmDialog>
   )

@@ -81,13 +81,13 @@ function StateNotes({ broadcast: { note, waits_until: waitsUntil, status, schedu
         </Note>
       ) : null}
       {note === null && waitsUntil === null ? null : (
-        <Note tone="warn" title={waitsUntil === null ? 'The service has paused this broadcast' : 'It waits'}>
+        <Note tone="warn" title={waitsUntil === null ? 'The service has paused this broadcast' : 'The broadcast is waiting'}>
           <p>
             {note}
             {waitsUntil === null ? null : (
               <>
                 {' '}
-                It goes on by itself at <Time at={waitsUntil} />.
+                It continues automatically at <Time at={waitsUntil} />.
               </>
             )}
           </p>
@@ -119,7 +119,7 @@ function BroadcastFacts({ broadcast, audience }: FactsProps): VNode {
           name: 'Subject',
           value:
             subject ??
-            (templateId === null ? '–' : <Link href={`/templates/${templateId}`}>That of the template</Link>),
+            (templateId === null ? '–' : <Link href={`/templates/${templateId}`}>The subject of the template</Link>),
         },
         ...(started === null ? [] : [{ name: 'Started', value: <Time at={started} /> }]),
         ...(finished === null ? [] : [{ name: 'Finished', value: <Time at={finished} /> }]),
@@ -144,7 +144,7 @@ function BroadcastNumbers({ broadcast }: PartProps): VNode {
   const ofDelivered = (rate: number) => describeRate(rate, delivered, 'delivered')
   const counts = { Recipients: recipients, 'In the queue': queued, Sent: sent, Failed: failed, Cancelled: cancelled }
   return (
-    <Section title="Results" intro="Opens and clicks by people: those by programs, such as scanners, are left out.">
+    <Section title="Results" intro="Opens and clicks count people. Programs, such as scanners, do not count.">
       <Figures
         figures={[
           { name: 'Delivered', value: formatNumber(delivered), ...ofSent(rates.delivery_rate) },
@@ -169,7 +169,7 @@ function ClickedLinks({ id, clicks }: { readonly id: string; readonly clicks: nu
   const load = () => unwrap(sessionApi.GET('/ui/api/broadcasts/{id}/links', { params: { path: { id } } }))
   const links = useLoad(load, [id, clicks])
   return (
-    <Section title="Links clicked" intro="The first click of each recipient.">
+    <Section title="Links clicked" intro="Only the first click of each recipient counts.">
       <Loaded from={links}>
         {({ data }) =>
           data.length === 0 ? (
@@ -196,8 +196,8 @@ function BroadcastContent({ broadcast: { subject, html, text, template_id: templ
     <Section title="Content">
       {subject === null && templateId !== null ? (
         <p>
-          The content comes from a <Link href={`/templates/${templateId}`}>template</Link>, as it is when the broadcast
-          is sent.
+          The content comes from a <Link href={`/templates/${templateId}`}>template</Link>. The broadcast uses the
+          template as it is at the time of sending.
         </p>
       ) : (
         <OwnContent content={{ subject: subject ?? '', html: html ?? '', text: text ?? '' }} />

@@ -21,7 +21,7 @@ interface DraftEditorProps {
 }
 
 const samples = { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' }
-const missingNote = 'Contacts without a value get nothing in its place. Give a default, as {{first_name|you}}.'
+const missingNote = 'Contacts without a value get an empty text. Give a default, such as {{first_name|you}}.'
 
 export function DraftEditor({ choices, draft, onSubmit }: DraftEditorProps): VNode {
   const [templateId, setTemplateId] = useState(draft?.template_id ?? '')
@@ -35,12 +35,12 @@ export function DraftEditor({ choices, draft, onSubmit }: DraftEditorProps): VNo
           name="template_id"
           label="Content"
           options={[
-            { value: '', label: 'Written here' },
+            { value: '', label: 'Write it here' },
             ...choices.templates.map(({ id, name }) => ({ value: id, label: `Template: ${name}` })),
           ]}
           value={templateId}
           onChange={setTemplateId}
-          hint="A template is used as it is when the broadcast is sent."
+          hint="The broadcast uses the template as it is at the time of sending."
         />
         {templateId === '' ? (
           <ContentFields
@@ -82,7 +82,7 @@ function AddressFields({
       />
       {domains.length === 0 ? (
         <Note tone="warn" title="No domain is verified">
-          <p>A draft can be saved, but not sent until the domain of its sender is verified.</p>
+          <p>You can save a draft, but you cannot send it until the domain of its sender is verified.</p>
         </Note>
       ) : null}
       <TextField
@@ -98,7 +98,7 @@ function AddressFields({
         value={draft?.reply_to.join('\n') ?? ''}
         optional
         rows={1}
-        hint="Where replies go, if not to the sender. One address per line."
+        hint="Replies go to these addresses instead of the sender. Enter one address per line."
       />
     </>
   )
@@ -124,8 +124,8 @@ function ContentFields({ content: { subject, html, text }, onChange }: ContentFi
         hint={
           <>
             Variables: <code>{'{{email}}'}</code>, <code>{'{{first_name|you}}'}</code>, <code>{'{{last_name}}'}</code>,{' '}
-            <code>{'{{metadata.plan}}'}</code>, <code>{'{{unsubscribe_url}}'}</code>. Without the last one, a link to
-            unsubscribe is appended.
+            <code>{'{{metadata.plan}}'}</code>, <code>{'{{unsubscribe_url}}'}</code>. Without the last one, Posthorn
+            appends a link to unsubscribe.
           </>
         }
       />
@@ -137,7 +137,7 @@ function ContentFields({ content: { subject, html, text }, onChange }: ContentFi
         mono
         optional
         onInput={(value) => onChange('text', value)}
-        hint="Made from the HTML if it is empty."
+        hint="If it is empty, Posthorn makes the text from the HTML."
       />
     </>
   )

@@ -73,7 +73,7 @@ export function DraftPage({ params: { id = '' } }: PageProps): VNode {
             <DraftEditor choices={choices} draft={broadcast} onSubmit={save} />
           ) : (
             <Note tone="warn">
-              <p>This broadcast is no draft any more, so it cannot be changed.</p>
+              <p>This broadcast is no longer a draft, so you cannot change it.</p>
             </Note>
           )
         }

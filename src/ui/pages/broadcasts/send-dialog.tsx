@@ -47,7 +47,7 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
                 <p>The audience has no subscribed contact: the broadcast would reach no one.</p>
               </Note>
             ) : (
-              <p class="dialog-remark">Suppressed addresses are left out when it is sent.</p>
+              <p class="dialog-remark">The broadcast does not go to suppressed addresses.</p>
             )}
             <SendForm subscribed={subscribed} onSubmit={send} onClose={onClose} />
           </>
@@ -74,7 +74,7 @@ function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
         type="datetime-local"
         optional
         onInput={setTime}
-        hint="In your time zone, at most 30 days ahead. Without it, now."
+        hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
       <FormActions>
         <SubmitButton>{time === '' ? `Send to ${people} now` : `Schedule for about ${people}`}</SubmitButton>

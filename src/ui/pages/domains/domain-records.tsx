@@ -40,14 +40,14 @@ export function DomainRecords({ domain, found }: DomainRecordsProps): VNode {
     <>
       <Section
         title="Records to publish"
-        intro="Publish these records where the DNS of the domain is managed. Changes can take some minutes to be seen."
+        intro="Publish these records where the DNS of the domain is managed. DNS can take some minutes to show changes."
       >
         <div class="records">
           <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />
         </div>
         {found.length === 0 ? null : (
           <Note tone="warn">
-            <p>The check has found other values than the ones to publish. They are listed with each record.</p>
+            <p>The check found values that differ from the ones to publish. Each record lists what the check found.</p>
           </Note>
         )}
         <TxtRecords domain={domain} />
@@ -113,7 +113,7 @@ function TxtRecords({ domain: { dkim_keys: keys } }: { readonly domain: Domain }
   return (
     <details class="more">
       <summary>If your DNS provider allows no CNAME records below _domainkey</summary>
-      <p>Publish the keys as TXT records instead. After a rotation they must be published again.</p>
+      <p>Publish the keys as TXT records instead. After a rotation you must publish them again.</p>
       <Table
         caption="Signing keys as TXT records"
         columns={[

@@ -63,7 +63,7 @@ function SettingFields({ domain }: Pick<DomainPartProps, 'domain'>): VNode {
         optional
         rows={3}
         value={blocked.join('\n')}
-        hint="Mail to them is refused. One local part or address in each line; postmaster cannot be blocked."
+        hint="Posthorn refuses mail to these addresses. Enter one local part or address in each line. You cannot block postmaster."
       />
     </>
   )

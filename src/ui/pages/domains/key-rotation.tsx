@@ -34,7 +34,7 @@ export function KeyRotation({ domain, onChanged }: DomainPartProps): VNode {
         Rotate the keys
       </Button>
       {domain.status === 'verified' ? null : (
-        <p class="section-note">Keys can be rotated once the domain is verified.</p>
+        <p class="section-note">You can rotate the keys once the domain is verified.</p>
       )}
     </Section>
   )

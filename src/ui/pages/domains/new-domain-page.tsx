@@ -23,12 +23,12 @@ export function NewDomainPage(): VNode {
           label="Domain"
           placeholder="example.com"
           inputMode="url"
-          hint="The part of your sender addresses after the @. A subdomain such as news.example.com is possible."
+          hint="The part of your sender addresses after the @. You can use a subdomain, such as news.example.com."
         />
         <CheckField
           name="inbound"
           label="Receive mail for this domain"
-          hint="It needs an MX record too, and can be turned on later."
+          hint="This needs an MX record too. You can turn it on later."
         />
         <FormActions>
           <SubmitButton>Add the domain</SubmitButton>

@@ -17,6 +17,6 @@ function sendAct(act: QueueAct, id: string, recipientIds: string[]) {
 
 function toNews(act: QueueAct, count: string): string {
   if (act === 'hold') return `Nothing is sent to ${count} until you release the email.`
-  if (act === 'release') return `The email to ${count} goes on.`
+  if (act === 'release') return `The email to ${count} is released.`
   return `The email to ${count} is tried now.`
 }

@@ -30,7 +30,7 @@ function SearchedDomain({ first }: { readonly first: readonly string[] }): VNode
     <TextField
       name="domain"
       label="Domain"
-      hint="A verified domain. While you type its beginning, the domains that begin so are offered."
+      hint="Type the beginning of a verified domain, and choose one that is offered."
       suggestions={found.data?.data ?? first}
       onInput={setBeginning}
     />

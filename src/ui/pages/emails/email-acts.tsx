@@ -81,11 +81,11 @@ function CancelDialog({ email: { id, recipients }, onChanged, onClose }: ActDial
     <ConfirmDialog
       title="Cancel this email?"
       name={first?.email ?? 'cancel'}
-      action="Cancel the email for good"
+      action="Cancel the email permanently"
       onConfirm={cancel}
       onClose={onClose}
     >
-      <p>It is never sent. A cancelled email cannot be scheduled again.</p>
+      <p>It is never sent. You cannot schedule a cancelled email again.</p>
     </ConfirmDialog>
   )
 }
@@ -105,7 +105,7 @@ function RescheduleDialog({ email: { id, scheduled_for: before }, onChanged, onC
           label="Send at"
           type="datetime-local"
           value={before === null ? '' : toFieldTime(new Date(before))}
-          hint="In your time zone, at most 30 days ahead."
+          hint="The time is in your time zone and at most 30 days ahead."
         />
         <FormActions>
           <SubmitButton>Save the time</SubmitButton>

@@ -31,7 +31,7 @@ export function EmailClicks({ id }: { readonly id: string }): VNode {
           </>
         ) : (
           <Empty title="No clicks">
-            <p>Clicks are counted if the email or its domain has click tracking. Those of programs are not counted.</p>
+            <p>Clicks count if the email or its domain has click tracking. Clicks by programs do not count.</p>
           </Empty>
         )
       }

@@ -105,12 +105,12 @@ function StatusCell({ email }: { readonly email: FoundEmail }): VNode {
 }
 
 function NoEmails({ pages, isFiltered }: { readonly pages: Pages<FoundEmail>; readonly isFiltered: boolean }): VNode {
-  if (isPartial(pages)) return <Empty title="No match among the newest emails" />
+  if (isPartial(pages)) return <Empty title="None of the newest emails matches" />
   if (isFiltered) {
     return (
       <Empty title="No email matches the filters">
         <p>
-          Records of emails are kept for a time, which the operator sets. Emails of broadcasts are with their broadcast.
+          The operator sets how long records of emails are kept. Each broadcast lists its own emails.
         </p>
       </Empty>
     )

@@ -24,7 +24,7 @@ export function NewEmailPage(): VNode {
   return (
     <Page
       title="Send an email"
-      intro="Sends a test, in the same way as an email of your programs. It counts towards the limits of the plan."
+      intro="This sends a test in the same way as your programs send email. It counts towards the limits of the plan."
       up={{ href: '/emails', label: 'Emails' }}
     >
       <Loaded from={domains}>
@@ -66,14 +66,14 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
         <DomainField domains={domains} />
       </div>
       <TextField name="from_name" label="Name of the sender" optional />
-      <TextArea name="to" label="To" rows={2} hint="One address in each line, at most 50." />
+      <TextArea name="to" label="To" rows={2} hint="Enter one address in each line, at most 50." />
       <ContentFields kind={kind} onKind={setKind} />
       <TextField
         name="scheduled_for"
         label="Send at"
         type="datetime-local"
         optional
-        hint="In your time zone, at most 30 days ahead. Leave it empty to send now."
+        hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
       <FormActions>
         <SubmitButton>Send the email</SubmitButton>

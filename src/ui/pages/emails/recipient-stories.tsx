@@ -57,7 +57,7 @@ function Timeline({ email, recipient }: { readonly email: EmailStory; readonly r
   return (
     <ol class="timeline">
       <Step tone="neutral" title="Accepted" at={email.created_at}>
-        {status === 'suppressed' ? <p>The address is on the suppression list: nothing is sent to it.</p> : null}
+        {status === 'suppressed' ? <p>The address is on the suppression list, so nothing is sent to it.</p> : null}
       </Step>
       {attempts.map((attempt) => (
         <AttemptStep key={attempt.number} attempt={attempt} />
@@ -84,7 +84,7 @@ function Timeline({ email, recipient }: { readonly email: EmailStory; readonly r
           }
         >
           {recipient.held_by === 'operator' ? (
-            <p>The operator of this service has stopped it, and decides when it goes on.</p>
+            <p>The operator of this service holds it, and decides when it is sent.</p>
           ) : null}
         </Step>
       )}

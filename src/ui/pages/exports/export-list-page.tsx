@@ -38,7 +38,7 @@ export function ExportListPage(): VNode {
         {(rows) =>
           rows.length === 0 ? (
             <Empty title="No export yet">
-              <p>Ask for one to get emails, bounces, opens or suppressions of a time as a file.</p>
+              <p>Export emails, bounces, opens or suppressions of a time range as a file.</p>
             </Empty>
           ) : (
             <Table
@@ -163,7 +163,7 @@ function DeletionDialog({ given: { export_id: id, type }, onDeleted, onClose }: 
       onConfirm={remove}
       onClose={onClose}
     >
-      <p>Its file and the links to it end at once. The records themselves stay.</p>
+      <p>Its file is deleted and its links stop working at once. The records stay.</p>
     </ConfirmDialog>
   )
 }

@@ -8,7 +8,7 @@ type ExportType = Export['type']
 const types: Readonly<Record<ExportType, { readonly label: string; readonly hint: string }>> = {
   email_logs: { label: 'Emails', hint: 'Each recipient of each email, with its status and times.' },
   bounces: { label: 'Bounces', hint: 'Each bounce with the reply of the mail server.' },
-  opens: { label: 'Opens', hint: 'Each open, those of machines included.' },
+  opens: { label: 'Opens', hint: 'Each open, including those by programs.' },
   suppressions: { label: 'Suppressions', hint: 'The addresses that were added to the list.' },
 }
 

@@ -38,13 +38,13 @@ export function NewExportDialog({ onRequested, onClose }: NewExportProps): VNode
       <Form onSubmit={request}>
         <ChoicesField name="type" label="Records" options={typeOptions} chosen={['email_logs']} single />
         <TextField name="from_date" label="From" type="date" value={monthAgo} hint="Days begin at 00:00 UTC." />
-        <TextField name="to_date" label="To" type="date" value={today} hint="This day is exported to its end." />
+        <TextField name="to_date" label="To" type="date" value={today} hint="The export includes this whole day." />
         <TextField
           name="domain"
           label="Domain"
           optional
           placeholder="example.com"
-          hint="Only emails from this domain; of suppressions, only addresses in it."
+          hint="The export has only emails from this domain, or only suppressed addresses in it."
         />
         <FormActions>
           <SubmitButton>Export</SubmitButton>

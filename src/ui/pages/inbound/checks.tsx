@@ -13,7 +13,7 @@ type Contribution = InboundEmail['spam_report'][number]
 export function AuthenticationResults({ email }: EmailPartProps): VNode {
   const rows = toAuthenticationRows(email.authentication)
   return (
-    <Section title="Authentication" intro="Whether the message comes from the domains that it names.">
+    <Section title="Authentication" intro="The results show whether the message comes from the domains that it names.">
       {rows.length === 0 ? (
         <Empty title="No results">
           <p>The message was stored without a check of its sender.</p>

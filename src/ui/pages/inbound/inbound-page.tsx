@@ -71,7 +71,7 @@ function State({ email: { status } }: EmailPartProps): VNode | null {
   }
   return (
     <Note tone="bad" title="This message could not be read">
-      <p>It is malformed, or beyond the limits. Save the raw message to look at it in another program.</p>
+      <p>It is malformed or exceeds the limits. Save the raw message to read it in another program.</p>
     </Note>
   )
 }
@@ -85,7 +85,7 @@ function Envelope({ email }: EmailPartProps): VNode {
         { name: 'To', value: to.length === 0 ? '–' : to.join(', ') },
         ...(cc === null ? [] : [{ name: 'Cc', value: cc.join(', ') }]),
         { name: 'Received', value: <Time at={email.received_at} /> },
-        { name: 'Envelope sender', value: sender === '' ? 'None: a report of a mail system' : sender },
+        { name: 'Envelope sender', value: sender === '' ? 'None, as in reports of mail systems' : sender },
         { name: 'Delivered to', value: recipients.join(', ') },
       ]}
     />

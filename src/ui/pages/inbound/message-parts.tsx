@@ -25,7 +25,7 @@ export function MessageText({ email: { text, has_text: isOwn } }: EmailPartProps
   }
   return (
     <>
-      {isOwn ? null : <p class="message-note">The message has no text of its own: this was made from its HTML.</p>}
+      {isOwn ? null : <p class="message-note">The message has no text part. Posthorn made this text from its HTML.</p>}
       <ShortenedText
         text={text.slice(0, MAX_SHOWN)}
         isShortened={text.length > MAX_SHOWN}

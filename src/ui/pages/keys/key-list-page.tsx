@@ -69,7 +69,7 @@ function RevokeDialog({ apiKey: { id, name }, onRevoked, onClose }: RevokeDialog
       onConfirm={revoke}
       onClose={onClose}
     >
-      <p>Requests and SMTP sessions with this key end at once. A revoked key cannot be restored.</p>
+      <p>Requests and SMTP sessions with this key end at once. You cannot restore a revoked key.</p>
     </ConfirmDialog>
   )
 }

@@ -33,7 +33,7 @@ export function NewKeyPage(): VNode {
           label="Expires at"
           type="datetime-local"
           optional
-          hint="In your time zone. Empty: the key does not expire."
+          hint="The time is in your time zone. Leave it empty for a key that does not expire."
         />
         <LimitFields />
         <FormActions>
@@ -56,15 +56,15 @@ function LimitFields(): VNode {
         optional
         rows={2}
         placeholder="example.com"
-        hint="One per line. Empty: all domains of the workspace."
+        hint="Enter one per line. Leave it empty to allow all domains of the workspace."
       />
       <TextArea
         name="allowed_networks"
-        label="Networks that may use it"
+        label="Allowed networks"
         optional
         rows={2}
         placeholder="203.0.113.0/24"
-        hint="One address or network per line. Empty: all networks."
+        hint="Enter one address or network per line. Leave it empty to allow all networks."
       />
     </>
   )
@@ -86,7 +86,7 @@ function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedK
   return (
     <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
       <Note tone="warn" title="Copy the key now">
-        <p>It is shown only once. Posthorn keeps a hash of it, from which it cannot be restored.</p>
+        <p>This page shows it only once. Posthorn stores only a hash, from which you cannot restore the key.</p>
       </Note>
       <p>
         The key “{name}”: <Copy text={key} label="the key" />
@@ -95,7 +95,7 @@ function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedK
         Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
       </p>
       <ButtonLink href="/keys" tone="primary">
-        To the list of keys
+        Back to the list of keys
       </ButtonLink>
     </Page>
   )

@@ -83,7 +83,7 @@ function CancelDialog({ invitation: { id, email }, onCancelled, onClose }: Cance
       onConfirm={cancel}
       onClose={onClose}
     >
-      <p>The link in the mail to {email} stops working for good. You can send another invitation.</p>
+      <p>The link in the mail to {email} stops working permanently. You can send another invitation.</p>
     </ConfirmDialog>
   )
 }

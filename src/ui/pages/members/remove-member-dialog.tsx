@@ -26,8 +26,8 @@ export function RemoveMemberDialog({ member, onChanged, onClose }: MemberDialogP
       onClose={onClose}
     >
       <p>
-        Access ends at once: keys of this workspace are revoked for good, SMTP sessions end, and pending invitations
-        that {isSelf ? 'you' : 'they'} sent are cancelled.
+        Access ends at once: keys of this workspace are revoked permanently, SMTP sessions end, and pending
+        invitations that {isSelf ? 'you' : 'they'} sent are cancelled.
       </p>
     </ConfirmDialog>
   )

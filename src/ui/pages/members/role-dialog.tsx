@@ -26,8 +26,8 @@ export function RoleDialog({ member, onChanged, onClose }: MemberDialogProps): V
       <Form onSubmit={change}>
         <ChoicesField name="role" label="Role" options={roleOptions} chosen={[role]} single />
         <p class="field-hint">
-          It counts at once, for keys and open sessions too. An admin who becomes a member loses their pending
-          invitations.
+          The change takes effect at once, also for keys and open sessions. An admin who becomes a member loses their
+          pending invitations.
         </p>
         <FormActions>
           <SubmitButton>Change the role</SubmitButton>

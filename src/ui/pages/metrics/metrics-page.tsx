@@ -60,8 +60,8 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
     ['Queued', summary.queued],
     ['Scheduled', summary.scheduled],
     ['Failed', summary.failed],
-    ['Opens, with repeats', summary.opens],
-    ['Clicks, with repeats', summary.clicks],
+    ['Opens, including repeats', summary.opens],
+    ['Clicks, including repeats', summary.clicks],
     ['Opens by programs', summary.machine_opens],
     ['Clicks by programs', summary.machine_clicks],
   ]

@@ -22,7 +22,7 @@ export function AttentionSection({ health }: { readonly health: Health }): VNode
   return (
     <Section
       title="Needs attention"
-      intro="What the service shows now, and what its daily checks found: the machine, its DNS and the work of the service, as the command “posthorn doctor” checks them."
+      intro="The list has what the service shows now and what its daily checks found. The checks look at the machine, its DNS and the work of the service, as the command “posthorn doctor” does."
       actions={<Button onClick={run}>Check now</Button>}
     >
       <Loaded from={found}>{(data) => <LastRun found={data} />}</Loaded>
@@ -56,7 +56,7 @@ function LastRun({ found }: { readonly found: DoctorFindings }): VNode {
       Checked <Time at={checkedAt} kind="relative" />: {formatNumber(totals.ok)} all right, {formatNumber(totals.warn)}{' '}
       warnings, {formatNumber(totals.fail)} failures.
       {countUnanswered(found) > 0
-        ? ' Warnings that are not below are checks without an answer: “posthorn doctor” shows them.'
+        ? ' Some warnings are checks without an answer, which are not listed here. “posthorn doctor” shows them.'
         : null}
     </p>
   )

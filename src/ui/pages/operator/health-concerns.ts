@@ -69,14 +69,14 @@ function findStorageConcerns({ storage }: Health): readonly LiveConcern[] {
   const concerns: LiveConcern[] = []
   if (!acceptsMail) {
     const remedy =
-      'No new mail is accepted. Make room on the disk of the data folder: mail is accepted again by itself.'
+      'The service accepts no new mail. Make room on the disk of the data folder, then it accepts mail again.'
     concerns.push({ check: 'disk', tone: 'bad', title: 'The disk is nearly full', remedy })
   } else if (free < total * LITTLE_ROOM) {
     const remedy = 'Make room, or shorten the retention in the configuration, before new mail is refused.'
     concerns.push({ check: 'disk', tone: 'warn', title: 'Less than a tenth of the disk is free', remedy })
   }
   if (wal > LARGE_WAL) {
-    const remedy = 'A long read, such as a backup by another program, keeps it from being written back. Look for one.'
+    const remedy = 'A long read, such as a backup by another program, keeps the log from being written back. Look for one.'
     concerns.push({ tone: 'warn', title: 'The write-ahead log is large', remedy })
   }
   return concerns
@@ -85,7 +85,7 @@ function findStorageConcerns({ storage }: Health): readonly LiveConcern[] {
 function findWorkConcerns({ webhooks, process, queue }: Health): readonly LiveConcern[] {
   const concerns: LiveConcern[] = []
   if (queue.held > 0) {
-    const remedy = 'Held entries wait until you release them, or until their hold rule ends or their broadcast goes on.'
+    const remedy = 'Held entries wait until you release them, or until their hold rule ends or their broadcast continues.'
     const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
     concerns.push({ tone: 'warn', title: `Mail is held in the queue: ${formatEntries(queue.held)}`, remedy, link })
   }
@@ -97,7 +97,7 @@ function findWorkConcerns({ webhooks, process, queue }: Health): readonly LiveCo
   if (webhooks.behind > FAR_BEHIND)
     concerns.push({ check: 'webhooks', tone: 'warn', title: 'A webhook is far behind', remedy })
   if (process.delay_max > LONG_DELAY) {
-    const remedy = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
+    const remedy = 'The main thread was blocked. The log may name the cause. An overloaded machine has the same effect.'
     const title = `The event loop was blocked for ${process.delay_max} ms`
     concerns.push({ check: 'event-loop', tone: 'warn', title, remedy })
   }

@@ -32,13 +32,13 @@ export function HoldRules({ onChanged }: { readonly onChanged: () => void }): VN
   }
   const remove = async ({ id }: HoldRule): Promise<void> => {
     await unwrap(sessionApi.DELETE('/ui/api/operator/queue/rules/{id}', { params: { path: { id } } }))
-    notify('The hold rule has ended. What it held is sent.')
+    notify('The hold rule has ended. The mail that it held is sent.')
     refresh()
   }
   return (
     <>
       <p>
-        Mail that matches a rule waits in the queue until the rule ends, whether it is there already or comes later.
+        Mail that matches a rule waits in the queue until the rule ends. This includes mail that is in the queue already.
       </p>
       <p>
         <Button onClick={() => setAdding(true)}>Add a hold rule</Button>
@@ -52,7 +52,7 @@ export function HoldRules({ onChanged }: { readonly onChanged: () => void }): VN
           onConfirm={() => remove(removing)}
           onClose={() => setRemoving(null)}
         >
-          <p>It holds mail {describeMail(removing)}. All that it held is sent.</p>
+          <p>It holds mail {describeMail(removing)}. All mail that it held is sent.</p>
         </ConfirmDialog>
       )}
     </>
@@ -84,7 +84,7 @@ function RuleTable({ rules: all, onRemove }: RuleTableProps): VNode {
     return (
       <Empty title={`There is no hold rule ${chosen}`}>
         <p>
-          If it has ended, what it held is sent. <AllRules />
+          If it has ended, the mail that it held is sent. <AllRules />
         </p>
       </Empty>
     )
@@ -146,7 +146,7 @@ function AddDialog({ onAdded, onClose }: AddDialogProps): VNode {
   }
   return (
     <Dialog title="Add a hold rule" onClose={onClose}>
-      <p>Mail has to match all that is filled in.</p>
+      <p>The rule holds mail that matches all filled fields.</p>
       <Form onSubmit={add}>
         <TextField name="domain" label="Domain of recipients" optional maxLength={255} />
         <TextField
@@ -158,7 +158,7 @@ function AddDialog({ onAdded, onClose }: AddDialogProps): VNode {
         />
         <TextField name="sender" label="From address, or its domain" optional maxLength={254} />
         <TextField name="workspace_id" label="Id of the workspace" optional maxLength={100} />
-        <TextField name="until" label="Ends at" type="datetime-local" hint="Empty: when you end it." optional />
+        <TextField name="until" label="Ends at" type="datetime-local" hint="Leave it empty to end the rule by hand." optional />
         <FormActions>
           <SubmitButton>Hold this mail</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

@@ -26,7 +26,7 @@ export function NewWorkspacePage(): VNode {
     <Page
       title="Create a workspace"
       up={up}
-      intro="For another team or customer. Only its members see its mail in the dashboard."
+      intro="A workspace is for another team or customer. Only its members see its mail in the dashboard."
     >
       <Loaded from={plans}>
         {(data) => (
@@ -36,7 +36,7 @@ export function NewWorkspacePage(): VNode {
               name="email"
               label="E-mail address of the owner"
               type="email"
-              hint="An account with this address keeps its password. For a new one you get a link that sets it."
+              hint="An existing account keeps its password. For a new account you get a link that sets the password."
             />
             <PlanField plans={data} value={data.default_plan} />
             <FormActions>
@@ -63,12 +63,12 @@ function CreatedPage({ created: { workspace, password_link: link } }: { readonly
     <Page title="The workspace is created" up={up}>
       {link === null ? (
         <p>
-          {owner.email} owns “{name}” and signs in with the password of before.
+          {owner.email} owns “{name}” and signs in with the existing password.
         </p>
       ) : (
         <PasswordLink link={link} email={owner.email} />
       )}
-      <ButtonLink href={`/operator/workspaces/${id}`}>To the workspace</ButtonLink>
+      <ButtonLink href={`/operator/workspaces/${id}`}>Open the workspace</ButtonLink>
     </Page>
   )
 }

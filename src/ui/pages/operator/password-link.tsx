@@ -12,7 +12,7 @@ export function PasswordLink({ link: { url, expires_at: expiresAt }, email }: Pa
     <>
       <Note tone="warn" title="Copy the link now">
         <p>
-          It is shown only once. Send it to {email} over a channel that you trust: it sets the password of the account.
+          This page shows it only once. Send it to {email} over a channel that you trust, because it sets the password.
         </p>
       </Note>
       <p>

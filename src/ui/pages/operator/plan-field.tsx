@@ -15,7 +15,7 @@ export function loadPlans(): Promise<Plans> {
 export function PlanField({ plans: { data }, value }: { readonly plans: Plans; readonly value: string }): VNode {
   const options = data.map(({ name, limits }) => ({ value: name, label: `${name} (${describeLimits(limits)})` }))
   const known = data.some(({ name }) => name === value)
-  const all = known ? options : [{ value, label: `${value} (is not configured)` }, ...options]
+  const all = known ? options : [{ value, label: `${value} (not configured)` }, ...options]
   return (
     <SelectField name="plan" label="Plan" options={all} value={value} hint="Plans are defined in the configuration." />
   )

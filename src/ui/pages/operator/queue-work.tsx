@@ -21,25 +21,25 @@ const texts: Readonly<Record<QueueAct, ActText>> = {
   hold: {
     button: 'Hold all',
     title: 'Hold all matching entries?',
-    effect: 'They stay in the queue and are not tried until they are released.',
+    effect: 'They stay in the queue, and Posthorn does not try them until you release them.',
     progress: 'Holding',
   },
   release: {
     button: 'Release all',
     title: 'Release all matching entries?',
-    effect: 'Entries that were held go on at their next time. Those of a hold rule go on when it ends.',
+    effect: 'Held entries are tried at their next time. Entries of a hold rule are tried when it ends.',
     progress: 'Releasing',
   },
   retry: {
     button: 'Try all now',
     title: 'Try all matching entries now?',
-    effect: 'All are due at once, held and scheduled ones too. Those of a hold rule stay held.',
+    effect: 'All entries are due at once, including held and scheduled ones. Entries of a hold rule stay held.',
     progress: 'Making due',
   },
   delete: {
     button: 'Delete all',
     title: 'Delete all matching entries?',
-    effect: 'Their recipients fail and get nothing. This cannot be undone.',
+    effect: 'Their recipients fail and get nothing. You cannot undo this.',
     progress: 'Deleting',
   },
 }
@@ -128,7 +128,7 @@ export function QueueWorkNote({ work, onChanged }: QueueWorkNoteProps): VNode | 
   }
   const stop = async (): Promise<void> => {
     await unwrap(sessionApi.DELETE('/ui/api/operator/queue/work'))
-    notify('Stopped. What was changed stays changed.')
+    notify('Stopped. Entries that have changed stay changed.')
     onChanged()
   }
   return (
@@ -153,11 +153,11 @@ function InterruptedWork(props: { readonly work: QueueWork; readonly onContinued
   return (
     <Note tone="warn" title={`${texts[act].button}: interrupted`}>
       <p>
-        The service was restarted before all entries were reached. Begun <Time at={startedAt} kind="relative" />,
+        The service was restarted before it reached all entries. Started <Time at={startedAt} kind="relative" />,
         matching {nameFilters(filters)}: {formatNumber(changed)} changed, {formatNumber(missed)} left as they were.
       </p>
       <Button small onClick={goOn}>
-        Go on
+        Continue
       </Button>
     </Note>
   )

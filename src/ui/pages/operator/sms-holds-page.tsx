@@ -30,13 +30,13 @@ export function SmsHoldsPage(): VNode {
   return (
     <Page
       title="SMS holds"
-      intro="A workspace sends no verification codes to a prefix of phone numbers for a while when too few of them were entered: often a program asks for codes to numbers whose operators earn from each message."
+      intro="When people enter too few of the verification codes sent to a prefix of phone numbers, the workspace sends no more there for a while. Often a program requests such codes for numbers whose operators earn from each message."
     >
       <Loaded from={holds}>
         {({ data, has_more: hasMore }) => (
           <>
             {hasMore ? (
-              <Note tone="warn">There are more. These are the {formatNumber(data.length)} that end first.</Note>
+              <Note tone="warn">There are more holds. These are the {formatNumber(data.length)} that end first.</Note>
             ) : null}
             {data.length === 0 ? (
               <NoHold />
@@ -67,14 +67,14 @@ interface ReleaseDialogProps {
 function ReleaseDialog({ hold: { prefix, workspace_name: name }, onConfirm, onClose }: ReleaseDialogProps): VNode {
   return (
     <ConfirmDialog
-      title={`Let codes be sent to ${prefix} again?`}
+      title={`Allow codes to ${prefix} again?`}
       action="Release"
       onConfirm={onConfirm}
       onClose={onClose}
     >
       <p>
-        {name} sends codes to such numbers at once. Codes that are entered are counted from now on: if too few are, the
-        prefix is held again.
+        {name} sends codes to such numbers at once. Posthorn counts from now on how many codes people enter. If there are
+        too few, it holds the prefix again.
       </p>
     </ConfirmDialog>
   )

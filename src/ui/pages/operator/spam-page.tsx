@@ -11,12 +11,12 @@ export function SpamPage(): VNode {
   return (
     <Page
       title="Spam training"
-      intro="Each workspace teaches a classifier of its own, by marking inbound mail as spam or ham. It has its full weight after 200 of each from the last 180 days."
+      intro="Each workspace trains its own classifier by marking inbound mail as spam or ham. The classifier has its full weight after 200 of each from the last 180 days."
     >
       <WorkspaceTable caption="What the classifiers have learned" columns={columns} />
       <Section
         title="Learn from a folder"
-        intro="Run this on the server, once with spam and once with ham. The folder has one message in each file, or is a Maildir. Messages that were learned before are recognized; one whose verdict is another now is learned anew."
+        intro="Run this on the server, once with spam and once with ham. The folder has one message in each file, or is a Maildir. The classifier skips messages that it has learned before, and learns a message again if its verdict has changed."
       >
         <p>
           <Copy text={learnCommand('spam', 'ID')} label="the command that learns spam" />

@@ -23,7 +23,7 @@ export function ServiceSuppressionsPage(): VNode {
   return (
     <Page
       title="Service suppressions"
-      intro="Addresses that do not get mail of the service itself: invitations, links to set a password, notices. Each workspace has a list of its own."
+      intro="Addresses that get no mail of the service itself: invitations, links to set a password, notices. Each workspace has its own list."
     >
       <PagedTable
         caption="Addresses that the service does not write to"
@@ -32,7 +32,7 @@ export function ServiceSuppressionsPage(): VNode {
         rowKey={({ id }) => id}
         empty={
           <Empty title="No address is suppressed">
-            <p>An address gets here when mail of the service to it bounces for good, or is reported as spam.</p>
+            <p>An address gets on this list when mail of the service to it bounces permanently or is reported as spam.</p>
           </Empty>
         }
       />

@@ -62,7 +62,7 @@ function PlanName({ workspace: { plan, plan_known: known } }: { readonly workspa
   return (
     <>
       {plan}
-      {known ? null : <span class="row-note row-note-bad">is not configured: the default plan counts</span>}
+      {known ? null : <span class="row-note row-note-bad">not configured: the default plan applies</span>}
     </>
   )
 }

@@ -85,7 +85,7 @@ function listQuotaItems(usage: Usage): readonly AttentionItem[] {
     ...toQuotaItem(
       inbound.bytes_held,
       inbound.bytes_limit,
-      `Stored inbound mail has ${formatBytes(inbound.bytes_held)} of ${formatBytes(inbound.bytes_limit ?? 0)}.`,
+      `Stored inbound mail uses ${formatBytes(inbound.bytes_held)} of ${formatBytes(inbound.bytes_limit ?? 0)}.`,
       'No inbound mail',
     ),
   ]
@@ -134,13 +134,13 @@ function toBroadcastItem({ id, name, status, ...more }: Attention['broadcasts'][
   const common = { key: `broadcast-${id}`, tone: 'warn', link } as const
   if (status === 'paused')
     return { ...common, title: `The broadcast “${name}” is paused`, text: `Resume or cancel it.${why}` }
-  const time = until === null ? '' : ` It goes on at ${formatDateTime(until)}.`
+  const time = until === null ? '' : ` It continues at ${formatDateTime(until)}.`
   return { ...common, title: `The broadcast “${name}” waits`, text: `A limit is used up.${time}${why}` }
 }
 
 function toHoldItem({ prefix, until }: Attention['sms_holds'][number]): AttentionItem {
   const text =
-    `Few of the codes that were sent there were entered, which is how fraud with SMS looks. Codes are sent again at ` +
+    `People entered few of the codes that were sent there, which is typical of SMS fraud. Codes are sent again at ` +
     `${formatDateTime(until)}, or when the operator releases the prefix: posthorn sms release ${prefix}`
   return { key: `sms-${prefix}`, tone: 'bad', title: `No codes by SMS to ${prefix}`, text, link: null }
 }

@@ -36,7 +36,7 @@ export function ImportFormPage(): VNode {
           accept=".csv,text/csv,text/plain"
           hint="The first line has the column names, one of which is email. At most 250,000 lines and 25 MB."
         />
-        <SelectField name="reason" label="Reason of lines that have none" options={reasonOptions} value="manual" />
+        <SelectField name="reason" label="Reason for lines without one" options={reasonOptions} value="manual" />
         <FormActions>
           <SubmitButton>Import the file</SubmitButton>
           <ButtonLink href="/suppressions" tone="quiet">

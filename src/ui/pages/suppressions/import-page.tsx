@@ -45,12 +45,12 @@ function ImportState({ data }: { readonly data: Import }): VNode {
         .
       </p>
       <Progress label="Lines processed" done={done} total={rows} />
-      {status === 'processing' ? <p class="soft">You may leave this page: the import goes on.</p> : null}
+      {status === 'processing' ? <p class="soft">You may leave this page: the import continues.</p> : null}
       {error === null ? null : (
         <Note tone="bad" title="The import has failed">
           <p>{error.message}</p>
           <p>
-            Lines imported before stay on the list. Correct the file and{' '}
+            Lines that were imported before the failure stay on the list. Correct the file and{' '}
             <Link href="/suppressions/import">import it again</Link>.
           </p>
         </Note>

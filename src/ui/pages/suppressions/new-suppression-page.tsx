@@ -27,7 +27,7 @@ export function NewSuppressionPage(): VNode {
           type="email"
           inputMode="email"
           placeholder="bob@example.com"
-          hint="Mail to it is refused from now on, until it is removed from the list."
+          hint="Posthorn refuses mail to it until you remove it from the list."
         />
         <SelectField name="reason" label="Reason" options={reasonOptions} value="manual" />
         <FormActions>

@@ -64,7 +64,7 @@ function Actions(): VNode {
 function NoSuppression({ isFiltered }: { readonly isFiltered: boolean }): VNode {
   return isFiltered ? (
     <Empty title="No suppressed address matches the filters">
-      <p>Nothing keeps mail from such an address.</p>
+      <p>Mail to such an address is not refused.</p>
     </Empty>
   ) : (
     <Empty title="No address is suppressed">

@@ -53,7 +53,7 @@ function VariableFields({ preview: { data }, samples, onInput }: VariableFieldsP
           />
         ))}
       </div>
-      {variables.length > MAX_FIELDS ? <p>Further variables have no field here.</p> : null}
+      {variables.length > MAX_FIELDS ? <p>There are no fields for further variables.</p> : null}
     </details>
   )
 }

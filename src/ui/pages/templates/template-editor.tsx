@@ -47,7 +47,7 @@ export function TemplateEditor({ template, action, onSubmit }: TemplateEditorPro
           mono
           optional
           onInput={change('text')}
-          hint="Without it, emails have a text made from the HTML."
+          hint="Without it, Posthorn makes the text from the HTML."
         />
         <FormActions>
           <SubmitButton>{action}</SubmitButton>

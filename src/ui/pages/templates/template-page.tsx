@@ -83,7 +83,7 @@ function TemplateDeletion({ template: { id, name } }: { readonly template: Templ
     navigate('/templates')
   }
   return (
-    <Section title="Delete the template" intro="Requests with its id are refused from then on.">
+    <Section title="Delete the template" intro="Requests with its id will be refused.">
       <Button tone="danger" onClick={() => setOpen(true)}>
         Delete the template
       </Button>

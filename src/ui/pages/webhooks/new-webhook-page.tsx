@@ -52,11 +52,11 @@ export function NewWebhookPage(): VNode {
 function CreatedWebhookPage({ created }: { readonly created: CreatedWebhook }): VNode {
   const { id, url, signing_secret: secret } = created
   return (
-    <Page title="The webhook is created" up={up} intro={`Events from now on are sent to ${url}.`}>
+    <Page title="The webhook is created" up={up} intro={`New events are sent to ${url}.`}>
       <SigningSecret secret={secret} />
       <div class="form-actions">
         <ButtonLink href={`/webhooks/${id}`} tone="primary">
-          To the webhook
+          Open the webhook
         </ButtonLink>
       </div>
     </Page>

@@ -30,7 +30,7 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
     }
     const { count } = await unwrap(api.POST('/v1/webhooks/{id}/replay', { params: { path: { id } }, body }))
     notify(
-      count === 0 ? 'There are no events in this range.' : `Events that are delivered again: ${formatNumber(count)}.`,
+      count === 0 ? 'There are no events in this range.' : `Events to be delivered again: ${formatNumber(count)}.`,
     )
     onReplayed()
     onClose()
@@ -38,13 +38,13 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
   return (
     <Dialog title="Replay a time range" onClose={onClose}>
       <Form onSubmit={replay}>
-        <p>All events of the range are delivered again, oldest first, beside new ones.</p>
+        <p>All events of the range are delivered again, oldest first. New events are delivered at the same time.</p>
         <TextField
           name="from"
           label="From"
           type="datetime-local"
           value={toFieldTime(new Date(now - DAY))}
-          hint="In your time zone."
+          hint="The time is in your time zone."
         />
         <TextField name="to" label="Until" type="datetime-local" value={toFieldTime(new Date(now))} />
         <ChoicesField name="types" label="Events" options={listEventOptions(events)} chosen={events} />

@@ -121,7 +121,7 @@ interface DisabledNoteProps {
 }
 
 const reasons = {
-  gone: 'The endpoint answered with status 410, which says that it is gone for good.',
+  gone: 'The endpoint answered with status 410, which says that it is gone permanently.',
   failing: 'No attempt succeeded for three days.',
 } as const
 
@@ -134,8 +134,8 @@ function DisabledNote({ webhook: { id, disabled_reason: reason }, onChanged }: D
   return (
     <Note tone={reason === null ? 'info' : 'bad'} title="This webhook is disabled">
       <p>
-        {reason === null ? 'It gets no events.' : reasons[reason]} Enabled again, it continues with the events from then
-        on; a replay delivers those before.
+        {reason === null ? 'It gets no events.' : reasons[reason]} If you enable it again, it
+        continues with new events. A replay delivers earlier ones.
       </p>
       {mayAdminister.value ? <Button onClick={enable}>Enable it</Button> : null}
     </Note>

@@ -54,7 +54,7 @@ function SecretSection({ id }: { readonly id: string }): VNode {
     setSecret(rotated.signing_secret)
   }
   return (
-    <Section title="Secret" intro="It signs the requests. Replace it when others may have seen it.">
+    <Section title="Secret" intro="The secret signs the requests. Replace it if others may have seen it.">
       <Button onClick={() => setAsking(true)}>Replace the secret</Button>
       {asking ? (
         <ConfirmDialog
@@ -92,7 +92,7 @@ function DisableSection({ id, onChanged }: { readonly id: string } & Pick<Settin
   return (
     <Section
       title="Disable"
-      intro="A disabled webhook gets no events. Once it is enabled again, a replay delivers those that it missed."
+      intro="A disabled webhook gets no events. Once you enable it again, a replay delivers those that it missed."
     >
       <Button onClick={disable}>Disable the webhook</Button>
     </Section>
@@ -109,7 +109,7 @@ function DeletionSection({ webhook: { id, url } }: { readonly webhook: Webhook }
     navigate('/webhooks')
   }
   return (
-    <Section title="Delete" intro="Nothing is delivered any more, not even what is pending.">
+    <Section title="Delete" intro="Nothing more is delivered, not even pending events.">
       <Button tone="danger" onClick={() => setOpen(true)}>
         Delete the webhook
       </Button>

@@ -8,11 +8,11 @@ type EventType = Webhook['events'][number]
 
 const meanings: Readonly<Record<EventType, string>> = {
   'email.queued': 'Accepted for a recipient.',
-  'email.suppressed': 'Left out: the recipient is on the suppression list.',
+  'email.suppressed': 'Not sent: the recipient is on the suppression list.',
   'email.sent': 'A server took the email over.',
   'email.delivered': "The recipient's mail server took it over.",
-  'email.deferred': 'An attempt failed; it is tried again.',
-  'email.bounced': 'Refused for good, or given up.',
+  'email.deferred': 'An attempt failed, and Posthorn will try again.',
+  'email.bounced': 'Refused permanently, or given up.',
   'email.failed': 'Given up before a server was reached.',
   'email.complained': 'Reported as spam.',
   'email.opened': 'The open pixel was loaded.',
@@ -20,16 +20,16 @@ const meanings: Readonly<Record<EventType, string>> = {
   'email.unsubscribed': 'The recipient unsubscribed.',
   'email.received': 'An inbound email arrived.',
   'domain.verified': 'Mail can be sent from a domain.',
-  'domain.failed': 'No mail from a domain is accepted any more.',
+  'domain.failed': 'Mail from a domain is no longer accepted.',
   'sms.sent': 'The provider took over a code.',
   'sms.delivered': 'A code reached the phone.',
   'sms.failed': 'A code did not reach the phone.',
   'sms.verified': 'A code was checked and is correct.',
   'sending.warned': 'Too many bounces or complaints.',
-  'sending.held': 'Mail is held because of them.',
-  'sending.released': 'That mail is sent again.',
+  'sending.held': 'Mail is held because of too many bounces or complaints.',
+  'sending.released': 'Held mail is sent again.',
   'service.check_failed': 'A daily check of the server found something wrong.',
-  'service.check_recovered': 'What a daily check had found is right again.',
+  'service.check_recovered': 'A problem that a daily check found is solved.',
 }
 
 const types = Object.keys(meanings).filter((type): type is EventType => type in meanings)

@@ -17,13 +17,13 @@ export function NewWorkspacePage(): VNode {
     await readSession()
     navigate('/')
     chooseWorkspace(data.id)
-    notify(`The workspace “${data.name}” is created. It is shown now.`)
+    notify(`The workspace “${data.name}” is created. The dashboard shows it now.`)
   }
   return (
     <Page
       title="Create a workspace"
       up={{ href: '/workspace', label: 'Workspace' }}
-      intro="A workspace has domains, keys, mail and members of its own. You will be its owner."
+      intro="A workspace has its own domains, keys, mail and members. You will be its owner."
     >
       <Form onSubmit={create}>
         <WorkspaceFields />

@@ -41,7 +41,7 @@ export function WorkspaceDeletion({ shown: { id, name } }: PartProps): VNode {
           onClose={() => setOpen(false)}
         >
           <p>Its keys stop working at once, its queued mail is not sent, and all of its records are erased.</p>
-          <p>This cannot be undone.</p>
+          <p>You cannot undo this.</p>
         </ConfirmDialog>
       ) : null}
     </Section>
@@ -53,8 +53,8 @@ function OperatorNote(): VNode {
     <Section title="Delete the workspace">
       <Note tone="info">
         <p>
-          This is the workspace of the operator, which receives mail to the postmaster of the service. It can be deleted
-          after another one was chosen with <code>posthorn workspace set-operator</code>.
+          This is the workspace of the operator, which receives mail to the postmaster of the service. You can delete it
+          after you have chosen another one with <code>posthorn workspace set-operator</code>.
         </p>
       </Note>
     </Section>

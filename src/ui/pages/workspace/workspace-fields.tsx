@@ -19,7 +19,7 @@ export function WorkspaceFields({ name = '', iconUrl = null }: WorkspaceFieldsPr
         optional
         value={iconUrl ?? ''}
         placeholder="https://example.com/logo.png"
-        hint="For programs that show the workspace. The dashboard loads no pictures from elsewhere."
+        hint="Programs that show the workspace can use it. The dashboard does not load pictures from other hosts."
       />
     </>
   )

@@ -45,7 +45,7 @@ function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: n
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
   return new Refusal(
     'rate-limited',
-    `a workspace, with others of its owner, may ${actionText} an hour: try again in ${seconds} s`,
+    `the workspaces of an owner may ${actionText} an hour:  try again in ${seconds} s`,
     {
       retry_after: seconds,
       limit: max,

@@ -77,7 +77,7 @@ function limitsOf({ userId, email }: InvitationCount, perDay: number): readonly 
       max: perDay,
       window: DAY,
       rounding: HOUR,
-      message: 'the service has sent its invitations of the day',
+      message: 'the service has sent all invitations that it may send in a day',
     },
   ]
 }

@@ -25,7 +25,7 @@ export function parseRegistrableName(text: string, { hostname, zone }: ServiceNa
     )
   }
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
-    throw buildRefusal(text, 'any domain but those of the service itself')
+    throw buildRefusal(text, 'any domain except those of the service itself')
   }
   if (isReserved(name)) throw buildRefusal(text, 'any name that is not reserved: this one never exists in DNS')
   if (isPublicSuffix(name)) throw buildRefusal(text, 'a domain below a public suffix, not the suffix itself')

@@ -22,7 +22,7 @@ import type { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys
 import type { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
 import type { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
 import type { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
-import type { RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
+import type { RecheckRunner } from '../../workspaces/domains/recheck-domains.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import type { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
 import type { WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'

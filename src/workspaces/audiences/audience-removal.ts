@@ -7,8 +7,10 @@
  *
  * Limit: until they are removed, the contacts are still in the list of all contacts.
  */
+import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
+import { RemovalRunner } from '../../base/storage/db/removal-runner.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import type { Audience } from './audiences.js'
@@ -97,4 +99,26 @@ export async function removeAudienceContacts(
     await commit([removeContactBatch(audience)])
   }
   await commit([removeCount(audience), finishRemoval(audience)])
+}
+
+interface AudienceRemovalRunnerDeps extends Store {
+  readonly log: Pick<Log, 'error'>
+  /** Milliseconds that a deletion waits for its contacts at most. */
+  readonly maxWait?: number
+  /** Milliseconds from a fault to the next try. */
+  readonly retryDelay?: number
+}
+
+export type AudienceRemovalRunner = RemovalRunner<DeletedAudience>
+
+export function createAudienceRemovalRunner(deps: AudienceRemovalRunnerDeps): AudienceRemovalRunner {
+  const { read, commit, log, maxWait, retryDelay } = deps
+  return new RemovalRunner<DeletedAudience>({
+    listPending: () => listPendingRemovals(read, {}),
+    remove: (audience, signal) => removeAudienceContacts({ read, commit }, audience, signal),
+    onFault: (err, { workspaceId: workspace, audienceId: audience }) =>
+      log.error({ err, workspace, audience }, 'contacts of a deleted audience cannot be removed now'),
+    maxWait,
+    retryDelay,
+  })
 }

@@ -1,4 +1,7 @@
-/** Finds a subscribed contact of an audience, in steps, because very many contacts may have unsubscribed. */
+/**
+ * Counts the subscribed contacts of an audience, and finds one of them in steps, because very many contacts may have
+ * unsubscribed.
+ */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactById } from './contacts.js'
@@ -36,4 +39,25 @@ export async function findSubscribedContact(
     after = last.id
     await waitForStep()
   }
+}
+
+const countsOf = prepareRead<{ workspaceId: string; audienceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contact_counts')
+    .select(['count as contacts', 'subscribed'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('list', '=', slot('audienceId')),
+)
+
+interface AudienceNumbers {
+  readonly contacts: number
+  readonly subscribed: number
+}
+
+/**
+ * Counts the contacts of an audience and the subscribed ones, which a broadcast would reach. Triggers keep the numbers
+ * (`storage/schema/audiences.ts`).
+ */
+export function countSubscribed(read: Read, workspaceId: string, audienceId: string): AudienceNumbers {
+  return countsOf(read, { workspaceId, audienceId })[0] ?? { contacts: 0, subscribed: 0 }
 }

@@ -2,7 +2,7 @@
  * Stores an uploaded file as it arrives. It writes each chunk to disk before it reads the next, and a reader can
  * find the file only after its last chunk.
  *
- * It removes a failed upload at once. `file-retention.ts` removes what a crash leaves.
+ * It removes a failed upload at once. `removeExpiredFiles` removes what a crash leaves.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'

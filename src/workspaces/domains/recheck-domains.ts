@@ -1,8 +1,10 @@
 /**
- * Checks every domain that is due, a few at a time.
+ * Rechecks sending domains in DNS. It checks each minute those that are due, a few at a time, and at once when a command
+ * may have changed something.
  *
- * Each check sets the time of the next one. If a check fails because of a fault, or because another workspace has
- * the name verified, we postpone the domain, so that it does not delay the others.
+ * Each check sets the time of the next one in the domain's row, so a daemon that was stopped catches up. If a check fails
+ * because of a fault, or because another workspace has the name verified, we postpone the domain, so that it does not
+ * delay the others.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DomainName } from '../../base/mail/address.js'
@@ -16,6 +18,7 @@ import { type SendingDomain, verifiedByName } from './rows/sending-domains.js'
 import type { DomainEventType } from './verification/check-outcome.js'
 import { type CheckedDomain, checkDomain, domainsToCheck } from './verification/domain-checks.js'
 
+const CHECK_INTERVAL = 60_000
 const PAGE_SIZE = 5
 const PAUSE = 20
 
@@ -24,6 +27,47 @@ export interface RecheckDeps extends RotationDeps {
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   /** It is called when a domain has changed, so that caches drop it. */
   readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
+}
+
+export class RecheckRunner {
+  private readonly abortController = new AbortController()
+  private running: Promise<void> | null = null
+  private again = false
+  private timer: NodeJS.Timeout | null = null
+
+  constructor(private readonly deps: RecheckDeps) {}
+
+  /** Checks what is due now and then each minute. */
+  start(): void {
+    // The timer follows the monotonic clock, so a step of the wall clock neither misses a check nor delays one.
+    this.timer ??= setInterval(() => this.wake(), CHECK_INTERVAL).unref()
+    this.wake()
+  }
+
+  /** Checks what is due now. */
+  wake(): void {
+    this.again = true
+    if (!this.abortController.signal.aborted) this.running ??= this.recheckUntilDone()
+  }
+
+  async stop(): Promise<void> {
+    this.abortController.abort()
+    if (this.timer !== null) clearInterval(this.timer)
+    await this.running
+  }
+
+  private async recheckUntilDone(): Promise<void> {
+    const { signal } = this.abortController
+    do {
+      this.again = false
+      try {
+        await recheckDomains(this.deps, signal)
+      } catch (err) {
+        this.deps.log.error({ err }, 'sending domains cannot be checked')
+      }
+    } while (this.again && !signal.aborted)
+    this.running = null
+  }
 }
 
 const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>

@@ -37,24 +37,28 @@ export interface CodeCheckerDeps extends Store {
   readonly log: Log
   /** From `deriveCodeKey`. */
   readonly codeKey: KeyObject
+  /** False while no provider is configured, so that every check is refused. */
+  readonly isConfigured: boolean
   readonly onCheck?: ((status: CodeCheck['status']) => void) | undefined
 }
 
-/** Rejects with a Refusal: `invalid-parameter`, `unavailable`. */
-export type CodeChecker = (request: CheckRequest) => Promise<CodeCheck>
+export class CodeChecker {
+  constructor(private readonly deps: CodeCheckerDeps) {}
 
-export function createCodeChecker(deps: CodeCheckerDeps): CodeChecker {
-  return async ({ workspaceId, phone, code }) => {
+  /** Rejects with a Refusal: `invalid-parameter`, `unavailable`. */
+  async check({ workspaceId, phone, code }: CheckRequest): Promise<CodeCheck> {
+    const { read, commit, clock, log, codeKey, isConfigured, onCheck } = this.deps
+    if (!isConfigured) throw new Refusal('unavailable', 'no SMS provider is configured')
     const ref = { workspaceId, phone: normalizeNumber(phone) }
     if (code.length === 0 || code.length > MAX_CODE_LENGTH) throw buildLengthRefusal()
     for (let decision = 0; decision < MAX_DECISIONS; decision++) {
-      const row = findCodeToCheck(deps.read, ref)
-      const now = deps.clock()
-      const { change, answer } = decideCheck(row, () => row !== undefined && isCode(deps.codeKey, row, code), now)
+      const row = findCodeToCheck(read, ref)
+      const now = clock()
+      const { change, answer } = decideCheck(row, () => row !== undefined && isCode(codeKey, row, code), now)
       const writes = row === undefined ? [] : buildWrites(change, row, now)
-      if (writes.length > 0 && !(await tryCommit(deps.commit(writes)))) continue
-      deps.log.debug({ sms_id: row?.id ?? null, workspace_id: workspaceId, status: answer.status }, 'code checked')
-      deps.onCheck?.(answer.status)
+      if (writes.length > 0 && !(await tryCommit(commit(writes)))) continue
+      log.debug({ sms_id: row?.id ?? null, workspace_id: workspaceId, status: answer.status }, 'code checked')
+      onCheck?.(answer.status)
       return answer
     }
     throw new Refusal('unavailable', 'too many checks of this phone at the same moment')

@@ -70,11 +70,32 @@ export interface CodeSenderDeps extends Store {
   readonly onSend?: ((outcome: 'sent' | 'refused' | 'rejected' | 'unanswered') => void) | undefined
 }
 
-/** Rejects with a Refusal: `invalid-parameter`, `rate-limited`, `unavailable`, `no-answer`, `bad-credentials`. */
-export type CodeSender = (request: CodeRequest) => Promise<SentCode>
+export class CodeSender {
+  private readonly underWay = new Set<Promise<SentCode>>()
 
-export function createCodeSender(deps: CodeSenderDeps): CodeSender {
-  return async (request) => {
+  constructor(private readonly deps: CodeSenderDeps) {}
+
+  /** Rejects with a Refusal: `invalid-parameter`, `rate-limited`, `unavailable`, `no-answer`, `bad-credentials`. */
+  async send(request: CodeRequest): Promise<SentCode> {
+    const sending = this.sendTracked(request)
+    this.underWay.add(sending)
+    try {
+      return await sending
+    } finally {
+      this.underWay.delete(sending)
+    }
+  }
+
+  /** Resolves when no code is being sent, or after `maxWait` milliseconds. */
+  async waitUntilIdle(maxWait: number): Promise<void> {
+    const timer = new AbortController()
+    const timeUp = sleep(maxWait, undefined, { signal: timer.signal }).catch(() => undefined)
+    await Promise.race([Promise.allSettled(this.underWay), timeUp])
+    timer.abort()
+  }
+
+  private async sendTracked(request: CodeRequest): Promise<SentCode> {
+    const { deps } = this
     const { clock, provider } = deps
     if (provider === null) throw new Refusal('unavailable', 'no SMS provider is configured')
     const startedAt = clock()

@@ -7,6 +7,7 @@
 import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
+import { randomSecret } from '../../base/platform/ids.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { Write } from '../../base/storage/db/write.js'
@@ -19,6 +20,7 @@ export type Webhook = Tables['webhooks']
 /** Webhooks of all workspaces of an owner. */
 export const MAX_WEBHOOKS = 50
 
+const SECRET_BYTES = 32
 /** Milliseconds for which a replaced secret still signs `webhook-signature`. */
 const SECRET_OVERLAP = 24 * 3_600_000
 
@@ -153,4 +155,13 @@ export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
   if (webhook.enabled === 1) return webhook
   const message = 'the webhook is disabled and nothing is delivered to it: enable it first'
   throw new Refusal('conflict', message, { id: webhook.id, disabled_reason: webhook.disabled_reason })
+}
+
+/**
+ * Makes the secret of a webhook: `whsec_` and the base64 of 32 random bytes, the form of Standard Webhooks.
+ *
+ * We store it in clear, because we sign each request with it. Only the answer that makes a secret shows it.
+ */
+export function generateWebhookSecret(): string {
+  return `whsec_${randomSecret(SECRET_BYTES).toString('base64')}`
 }

@@ -4,15 +4,10 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import type { Log } from '../../../src/base/platform/log.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
-import { type CodeChecker, createCodeChecker } from '../../../src/workspaces/sms/check-code.js'
+import { CodeChecker } from '../../../src/workspaces/sms/check-code.js'
 import { deriveCodeKey } from '../../../src/workspaces/sms/code-hash.js'
 import type { SendOutcome, SmsMessage } from '../../../src/workspaces/sms/provider.js'
-import {
-  type CodeSender,
-  type CodeSenderDeps,
-  createCodeSender,
-  type SentCode,
-} from '../../../src/workspaces/sms/send-code.js'
+import { CodeSender, type CodeSenderDeps, type SentCode } from '../../../src/workspaces/sms/send-code.js'
 import { temporaryDatabase } from '../database/database.js'
 import { rowOf } from '../database/rows.js'
 
@@ -34,8 +29,8 @@ export interface TestCodes {
   readonly messages: SmsMessage[]
   readonly lines: LogLine[]
   readonly log: Log
-  readonly send: CodeSender
-  readonly check: CodeChecker
+  readonly send: CodeSender['send']
+  readonly check: CodeChecker['check']
 }
 
 export const accepted: SendOutcome = { kind: 'accepted', messageIds: [] }
@@ -71,8 +66,13 @@ export function createTestCodes(database: Database, given: Partial<CodeSenderDep
     ...given,
   }
   const store = { read: deps.read, commit: deps.commit }
-  const check = createCodeChecker({ ...store, clock: deps.clock, log, codeKey })
-  return { clock, provider, messages, lines, log, send: createCodeSender(deps), check }
+  const sender = new CodeSender(deps)
+  const checker = new CodeChecker({ ...store, clock: deps.clock, log, codeKey, isConfigured: true })
+  return {
+    ...{ clock, provider, messages, lines, log },
+    send: (request) => sender.send(request),
+    check: (request) => checker.check(request),
+  }
 }
 
 export async function createWorkspaces(database: Database, ids: readonly string[]): Promise<void> {

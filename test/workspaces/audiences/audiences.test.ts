@@ -6,8 +6,11 @@ import { Refusal } from '../../../src/base/mail/refusal.js'
 import type { CsvRow } from '../../../src/base/platform/csv/rows.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
-import { deleteAudience, listPendingRemovals } from '../../../src/workspaces/audiences/audience-removal.js'
-import { createAudienceRemovalRunner } from '../../../src/workspaces/audiences/audience-removal-runner.js'
+import {
+  createAudienceRemovalRunner,
+  deleteAudience,
+  listPendingRemovals,
+} from '../../../src/workspaces/audiences/audience-removal.js'
 import { audienceById, insertAudience, listAudiences } from '../../../src/workspaces/audiences/audiences.js'
 import { parseContactColumns, parseContactLine } from '../../../src/workspaces/audiences/contact-columns.js'
 import {

@@ -8,9 +8,9 @@ import {
   findFile,
   readFileBytes,
   recordFileUse,
+  removeExpiredFiles,
   USE_INTERVAL,
 } from '../../../src/workspaces/content/cached-files.js'
-import { removeExpiredFiles } from '../../../src/workspaces/content/file-retention.js'
 import { detectFileType } from '../../../src/workspaces/content/file-type.js'
 import { storeFile } from '../../../src/workspaces/content/store-file.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -8,7 +8,7 @@ import { UsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.
 import { deriveCodeKey } from '../../../src/workspaces/sms/code-hash.js'
 import { ConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
 import { insertHold, releaseHolds } from '../../../src/workspaces/sms/holds.js'
-import { createCodeSender } from '../../../src/workspaces/sms/send-code.js'
+import { CodeSender } from '../../../src/workspaces/sms/send-code.js'
 import { type PlannedSend, SendCharger, type SendLimits } from '../../../src/workspaces/sms/send-limits.js'
 import { countSent, readSmsUsage } from '../../../src/workspaces/sms/sms-usage.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -231,7 +231,7 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
 t.test('the provider is asked no more often than the limits allow, whatever comes at once', async (t) => {
   const deepest = { ...ampleLimits, per_phone_per_hour: 4, per_workspace_per_minute: 10 }
   let asked = 0
-  const send = createCodeSender({
+  const sender = new CodeSender({
     ...{ read, commit, clock: () => noon, log: pino({ level: 'silent' }) },
     codeKey: deriveCodeKey(createSecretKey(Buffer.alloc(32))),
     provider: {
@@ -251,7 +251,7 @@ t.test('the provider is asked no more often than the limits allow, whatever come
   await commit([rowOf(read)('workspaces', { id: 'ws_sender' })])
   const request = { workspaceId: 'ws_sender', template: undefined, codeLength: 6, expiryMinutes: 10, metadata: null }
   const outcomes = async (phones: readonly string[]): Promise<Readonly<Record<string, number>>> => {
-    const settled = await Promise.allSettled(phones.map((phone) => send({ ...request, phone })))
+    const settled = await Promise.allSettled(phones.map((phone) => sender.send({ ...request, phone })))
     const names = settled.map((one) =>
       one.status === 'fulfilled' ? 'sent' : String(one.reason.details['reason'] ?? one.reason.kind),
     )

@@ -59,7 +59,7 @@ export function send(call: Call): Promise<Answer> {
     metadata: null,
   }
   return withSms(call, async (sms, workspaceId) => {
-    const { id, phone, expiresAt } = await sms.sendCode({ ...request, workspaceId })
+    const { id, phone, expiresAt } = await sms.sender.send({ ...request, workspaceId })
     const expires = formatTimestamp(expiresAt)
     return {
       json: { id, phone, status: 'sent', expires_at: expires },
@@ -87,7 +87,7 @@ export function check(call: Call): Promise<Answer> {
   const phone = requiredWord(call.words, 0, 'PHONE')
   const code = requiredWord(call.words, 1, 'CODE')
   return withSms(call, async (sms, workspaceId) => {
-    const checked = await sms.checkCode({ workspaceId, phone, code })
+    const checked = await sms.checker.check({ workspaceId, phone, code })
     return { json: checked, lines: [`${checked.status}: ${checked.message}`], failed: !checked.valid }
   })
 }

@@ -8,8 +8,8 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { assertAudienceUnused, checkAudienceUnused } from '../../../outbound/broadcasts/audience-use.js'
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import type { AudienceRemovalRunner } from '../../../workspaces/audiences/audience-removal.js'
 import { deleteAudience } from '../../../workspaces/audiences/audience-removal.js'
-import type { AudienceRemovalRunner } from '../../../workspaces/audiences/audience-removal-runner.js'
 import {
   type AudienceChange,
   buildNotFoundRefusal,

@@ -101,7 +101,7 @@ function sendRoute({ sms }: VerifyDeps): Route {
     answers: { 200: { description: 'The provider took over the message.', schema: sentCode } },
     refusals: ['gateway_timeout'],
     run: async ({ principal: { workspaceId }, body }) => {
-      const { id, phone, expiresAt } = await sms.sendCode({
+      const { id, phone, expiresAt } = await sms.sender.send({
         workspaceId,
         phone: body.phone,
         template: body.template,
@@ -128,6 +128,6 @@ function checkRoute({ sms }: VerifyDeps): Route {
     answers: { 200: { description: 'Whether the code is right.', schema: checkedCode } },
     refusals: [],
     run: async ({ principal: { workspaceId }, body: { phone, code } }) =>
-      json(200, await sms.checkCode({ workspaceId, phone, code })),
+      json(200, await sms.checker.check({ workspaceId, phone, code })),
   })
 }

@@ -14,6 +14,7 @@ import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces
 import {
   buildWebhookNotFound,
   changeWebhook,
+  generateWebhookSecret,
   insertWebhook,
   MAX_WEBHOOKS,
   requireWebhook,
@@ -22,7 +23,6 @@ import {
   webhooksOfWorkspace,
 } from '../../../workspaces/webhooks/webhook-records.js'
 import { deleteWebhook } from '../../../workspaces/webhooks/webhook-removal.js'
-import { generateWebhookSecret } from '../../../workspaces/webhooks/webhook-secret.js'
 import type { UrlCheck } from '../../../workspaces/webhooks/webhook-url.js'
 import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'

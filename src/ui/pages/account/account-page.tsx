@@ -6,12 +6,12 @@ import { sessionApi, unwrap } from '../../api/client.ts'
 import { sessionInfo } from '../../api/session-state.ts'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readExactText } from '../../components/form-values.ts'
+import { readExactText, readText } from '../../components/form-values.ts'
 import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Facts } from '../../components/values.tsx'
 import { NewPasswordFields, readNewPassword } from '../../session/new-password.tsx'
-import { NameSection } from './name-section.tsx'
+import { beginSession } from '../../session/sign-in.ts'
 import { SecondFactorSection } from './second-factor.tsx'
 import { SessionsSection } from './sessions.tsx'
 
@@ -30,6 +30,24 @@ export function AccountPage(): VNode {
       <SecondFactorSection enabled={user?.totp_enabled ?? false} codesLeft={user?.recovery_codes_left ?? 0} />
       <SessionsSection />
     </Page>
+  )
+}
+
+function NameSection({ name }: { readonly name: string }): VNode {
+  const change = async (values: FormData): Promise<void> => {
+    const body = { full_name: readText(values, 'full_name') }
+    beginSession(await unwrap(sessionApi.PATCH('/ui/api/profile', { body })))
+    notify('Your name is changed.')
+  }
+  return (
+    <Section title="Name" intro="Members of your workspaces and people whom you invite see it.">
+      <Form onSubmit={change}>
+        <TextField name="full_name" label="Full name" value={name} autoComplete="name" maxLength={100} />
+        <FormActions>
+          <SubmitButton tone="plain">Change the name</SubmitButton>
+        </FormActions>
+      </Form>
+    </Section>
   )
 }
 

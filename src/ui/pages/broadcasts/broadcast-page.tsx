@@ -81,7 +81,10 @@ function StateNotes({ broadcast: { note, waits_until: waitsUntil, status, schedu
         </Note>
       ) : null}
       {note === null && waitsUntil === null ? null : (
-        <Note tone="warn" title={waitsUntil === null ? 'The service has paused this broadcast' : 'The broadcast is waiting'}>
+        <Note
+          tone="warn"
+          title={waitsUntil === null ? 'The service has paused this broadcast' : 'The broadcast is waiting'}
+        >
           <p>
             {note}
             {waitsUntil === null ? null : (

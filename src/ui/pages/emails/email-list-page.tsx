@@ -109,9 +109,7 @@ function NoEmails({ pages, isFiltered }: { readonly pages: Pages<FoundEmail>; re
   if (isFiltered) {
     return (
       <Empty title="No email matches the filters">
-        <p>
-          The operator sets how long records of emails are kept. Each broadcast lists its own emails.
-        </p>
+        <p>The operator sets how long records of emails are kept. Each broadcast lists its own emails.</p>
       </Empty>
     )
   }

@@ -15,7 +15,6 @@ import { MessageFrame } from '../../components/message-frame.tsx'
 import { Section } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
 import { Tabs } from '../../components/tabs.tsx'
-import { readHeaderFields } from './read-header-fields.ts'
 
 type EmailContent = components['schemas']['Email']
 
@@ -90,3 +89,25 @@ function Attachments({ email: { attachments } }: { readonly email: EmailContent 
 }
 
 const MAX_SHOWN = 20
+
+/** Characters of the header that the page shows. */
+const MAX_HEADER = 262_144
+const HEADER_END = '\r\n\r\n'
+
+/** Reads the header of a message as it is sent. It does not load the rest, which may be large. */
+async function readHeaderFields(id: string): Promise<string> {
+  const answer = await unwrap(api.GET('/v1/emails/{id}/raw', { params: { path: { id } }, parseAs: 'stream' }))
+  if (answer === null) return ''
+  const reader = answer.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  for (;;) {
+    const { done, value = '' } = await reader.read()
+    const seen = Math.max(0, text.length - HEADER_END.length)
+    text += value
+    const end = text.indexOf(HEADER_END, seen)
+    if (end !== -1 || done || text.length > MAX_HEADER) {
+      await reader.cancel()
+      return text.slice(0, end === -1 ? MAX_HEADER : end)
+    }
+  }
+}

@@ -10,7 +10,6 @@ import { MessageFrame } from '../../components/message-frame.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Note } from '../../components/values.tsx'
 import type { EmailPartProps, InboundEmail } from './inbound-email.ts'
-import { readBeginning } from './read-beginning.ts'
 
 /** Characters of a text, and bytes of a raw message, that are shown. */
 const MAX_SHOWN = 200_000
@@ -103,4 +102,29 @@ function ShortenedText({ text, isShortened, label }: ShortenedTextProps): VNode 
       </section>
     </>
   )
+}
+
+interface Beginning {
+  readonly text: string
+  /** True if the answer is longer. */
+  readonly isShortened: boolean
+}
+
+/** Reads at most `maxBytes` of an answer without loading the rest. Bytes that are not UTF-8 become replacement characters. */
+async function readBeginning(
+  stream: ReadableStream<Uint8Array> | null | undefined,
+  maxBytes: number,
+): Promise<Beginning> {
+  const reader = stream?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let left = maxBytes
+  while (reader !== undefined && left >= 0) {
+    const { done, value } = await reader.read()
+    if (done) return { text: text + decoder.decode(), isShortened: false }
+    text += decoder.decode(value.subarray(0, left), { stream: true })
+    left -= value.length
+  }
+  await reader?.cancel()
+  return { text, isShortened: reader !== undefined }
 }

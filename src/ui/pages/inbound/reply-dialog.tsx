@@ -7,7 +7,6 @@ import { FileField, TextArea } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readExactText, readFile } from '../../components/form-values.ts'
 import { formatDateTime } from '../../components/format.ts'
-import { readAttachedFile } from './attached-file.ts'
 import { type InboundEmail, titleOf } from './inbound-email.ts'
 
 interface ReplyDialogProps {
@@ -58,4 +57,28 @@ function quote({ from, from_name: name, received_at: at, text }: InboundEmail): 
   if (text === null) return ''
   const lines = text.slice(0, MAX_QUOTED).trimEnd().split(/\r?\n/).slice(0, MAX_QUOTED_LINES)
   return ['', '', `On ${formatDateTime(at)}, ${name || from} wrote:`, ...lines.map((line) => `> ${line}`)].join('\n')
+}
+
+interface AttachedFile {
+  readonly filename: string
+  /** Base64. */
+  readonly content: string
+  /** It is absent if the browser does not know the type. */
+  readonly content_type?: string
+}
+
+/** Reads a file of the user as an attachment of the request. */
+function readAttachedFile(file: File): Promise<AttachedFile> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    const type = file.type === '' ? {} : { content_type: file.type }
+    reader.onload = () => resolve({ filename: file.name, content: contentOf(reader.result), ...type })
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read. Choose it again.`))
+    reader.readAsDataURL(file)
+  })
+}
+
+/** The base64 of a `data:` URL. An empty file has none. */
+function contentOf(url: FileReader['result']): string {
+  return typeof url === 'string' ? (url.split(',', 2)[1] ?? '') : ''
 }

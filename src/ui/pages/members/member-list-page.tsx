@@ -13,9 +13,7 @@ import { StatusBadge, Time } from '../../components/values.tsx'
 import { InvitationList } from './invitation-list.tsx'
 import { InviteDialog } from './invite-dialog.tsx'
 import { currentWorkspaceId, type Member, nameMember } from './member.ts'
-import { RemoveMemberDialog } from './remove-member-dialog.tsx'
-import { RoleDialog } from './role-dialog.tsx'
-import { TransferDialog } from './transfer-dialog.tsx'
+import { RemoveMemberDialog, RoleDialog, TransferDialog } from './member-dialogs.tsx'
 
 type Act = 'role' | 'removal' | 'transfer'
 

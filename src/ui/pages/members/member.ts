@@ -6,13 +6,6 @@ export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']
 type AssignableRole = Invitation['role']
 
-/** The properties of each dialog about one member. */
-export interface MemberDialogProps {
-  readonly member: Member
-  readonly onChanged: () => void
-  readonly onClose: () => void
-}
-
 /** The options of a ChoicesField. */
 export const roleOptions = [
   { value: 'member', label: 'Member', hint: 'Sends and reads mail, writes contacts, templates and suppressions.' },

@@ -76,7 +76,8 @@ function findStorageConcerns({ storage }: Health): readonly LiveConcern[] {
     concerns.push({ check: 'disk', tone: 'warn', title: 'Less than a tenth of the disk is free', remedy })
   }
   if (wal > LARGE_WAL) {
-    const remedy = 'A long read, such as a backup by another program, keeps the log from being written back. Look for one.'
+    const remedy =
+      'A long read, such as a backup by another program, keeps the log from being written back. Look for one.'
     concerns.push({ tone: 'warn', title: 'The write-ahead log is large', remedy })
   }
   return concerns
@@ -85,7 +86,8 @@ function findStorageConcerns({ storage }: Health): readonly LiveConcern[] {
 function findWorkConcerns({ webhooks, process, queue }: Health): readonly LiveConcern[] {
   const concerns: LiveConcern[] = []
   if (queue.held > 0) {
-    const remedy = 'Held entries wait until you release them, or until their hold rule ends or their broadcast continues.'
+    const remedy =
+      'Held entries wait until you release them, or until their hold rule ends or their broadcast continues.'
     const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
     concerns.push({ tone: 'warn', title: `Mail is held in the queue: ${formatEntries(queue.held)}`, remedy, link })
   }

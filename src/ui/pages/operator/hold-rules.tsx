@@ -38,7 +38,8 @@ export function HoldRules({ onChanged }: { readonly onChanged: () => void }): VN
   return (
     <>
       <p>
-        Mail that matches a rule waits in the queue until the rule ends. This includes mail that is in the queue already.
+        Mail that matches a rule waits in the queue until the rule ends. This includes mail that is in the queue
+        already.
       </p>
       <p>
         <Button onClick={() => setAdding(true)}>Add a hold rule</Button>
@@ -158,7 +159,13 @@ function AddDialog({ onAdded, onClose }: AddDialogProps): VNode {
         />
         <TextField name="sender" label="From address, or its domain" optional maxLength={254} />
         <TextField name="workspace_id" label="Id of the workspace" optional maxLength={100} />
-        <TextField name="until" label="Ends at" type="datetime-local" hint="Leave it empty to end the rule by hand." optional />
+        <TextField
+          name="until"
+          label="Ends at"
+          type="datetime-local"
+          hint="Leave it empty to end the rule by hand."
+          optional
+        />
         <FormActions>
           <SubmitButton>Hold this mail</SubmitButton>
           <Button onClick={onClose}>Cancel</Button>

@@ -132,12 +132,12 @@ const done: Readonly<Record<QueueAct, string>> = {
 async function changeEntry({ id, recipient }: QueueEntry, act: QueueAct): Promise<void> {
   const { changed } = await unwrap(sessionApi.POST('/ui/api/operator/queue/acts', { body: { act, ids: [id] } }))
   if (changed.length > 0) notify(`The mail to ${recipient} ${done[act]}.`)
-  else notify(`The mail to ${recipient} has not changed: it is being sent, is settled, or is in another state now.`, 'bad')
+  else
+    notify(`The mail to ${recipient} has not changed: it is being sent, is settled, or is in another state now.`, 'bad')
 }
 
 function EmptyPage({ isFiltered, hasMore }: { readonly isFiltered: boolean; readonly hasMore: boolean }): VNode {
-  if (hasMore)
-    return <Empty title="None of the first 5,000 entries matches. The next page searches further" />
+  if (hasMore) return <Empty title="None of the first 5,000 entries matches. The next page searches further" />
   return <Empty title={isFiltered ? 'No entry matches' : 'The queue is empty'} />
 }
 

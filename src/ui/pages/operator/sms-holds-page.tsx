@@ -66,15 +66,10 @@ interface ReleaseDialogProps {
 
 function ReleaseDialog({ hold: { prefix, workspace_name: name }, onConfirm, onClose }: ReleaseDialogProps): VNode {
   return (
-    <ConfirmDialog
-      title={`Allow codes to ${prefix} again?`}
-      action="Release"
-      onConfirm={onConfirm}
-      onClose={onClose}
-    >
+    <ConfirmDialog title={`Allow codes to ${prefix} again?`} action="Release" onConfirm={onConfirm} onClose={onClose}>
       <p>
-        {name} sends codes to such numbers at once. Posthorn counts from now on how many codes people enter. If there are
-        too few, it holds the prefix again.
+        {name} sends codes to such numbers at once. Posthorn counts from now on how many codes people enter. If there
+        are too few, it holds the prefix again.
       </p>
     </ConfirmDialog>
   )

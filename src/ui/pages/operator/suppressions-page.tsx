@@ -32,7 +32,9 @@ export function ServiceSuppressionsPage(): VNode {
         rowKey={({ id }) => id}
         empty={
           <Empty title="No address is suppressed">
-            <p>An address gets on this list when mail of the service to it bounces permanently or is reported as spam.</p>
+            <p>
+              An address gets on this list when mail of the service to it bounces permanently or is reported as spam.
+            </p>
           </Empty>
         }
       />

@@ -34,7 +34,10 @@ export function TemplateListPage(): VNode {
         rowKey={({ id }) => id}
         empty={
           <Empty title="No template yet">
-            <p>Programs send a template by its id with values for its variables. So you can change texts without a release.</p>
+            <p>
+              Programs send a template by its id with values for its variables. So you can change texts without a
+              release.
+            </p>
           </Empty>
         }
       />

@@ -29,9 +29,7 @@ export function ReplayDialog({ webhook: { id, events }, onReplayed, onClose }: R
       types: requireTypes(values, 'types'),
     }
     const { count } = await unwrap(api.POST('/v1/webhooks/{id}/replay', { params: { path: { id } }, body }))
-    notify(
-      count === 0 ? 'There are no events in this range.' : `Events to be delivered again: ${formatNumber(count)}.`,
-    )
+    notify(count === 0 ? 'There are no events in this range.' : `Events to be delivered again: ${formatNumber(count)}.`)
     onReplayed()
     onClose()
   }

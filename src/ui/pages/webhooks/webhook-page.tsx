@@ -134,8 +134,8 @@ function DisabledNote({ webhook: { id, disabled_reason: reason }, onChanged }: D
   return (
     <Note tone={reason === null ? 'info' : 'bad'} title="This webhook is disabled">
       <p>
-        {reason === null ? 'It gets no events.' : reasons[reason]} If you enable it again, it
-        continues with new events. A replay delivers earlier ones.
+        {reason === null ? 'It gets no events.' : reasons[reason]} If you enable it again, it continues with new events.
+        A replay delivers earlier ones.
       </p>
       {mayAdminister.value ? <Button onClick={enable}>Enable it</Button> : null}
     </Note>

@@ -20,5 +20,5 @@ export function findSessionPrincipal(read: Read, userId: string, workspaceId: st
 /** Throws a Refusal `forbidden` unless the user is owner or admin of the operator's workspace. */
 export function requireOperator(read: Read, userId: string): void {
   if (findOperatedBy(read, userId) !== null) return
-  throw new Refusal('forbidden', 'not permitted: only the owner and admins of the operator's workspace may do this')
+  throw new Refusal('forbidden', "not permitted: only the owner and admins of the operator's workspace may do this")
 }

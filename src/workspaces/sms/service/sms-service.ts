@@ -5,10 +5,8 @@
  * provider: codes without an answer by then are void.
  */
 import type { KeyObject } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../../base/config/complete.js'
 import type { ReadSettings, StartSettings } from '../../../base/config/live-config.js'
-import { Refusal } from '../../../base/mail/refusal.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { createDialer, type Dialer } from '../../../base/platform/dialer.js'
 import { defaultResolverSettings, openResolver, type Resolver } from '../../../base/platform/dns/resolver.js'
@@ -17,7 +15,7 @@ import type { RandomSource } from '../../../base/platform/random.js'
 import { readAuthorities } from '../../../base/platform/tls-files.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { ReceiptApplier } from '../apply-receipt.js'
-import { type CodeChecker, type CodeCheckerDeps, createCodeChecker } from '../check-code.js'
+import { CodeChecker, type CodeCheckerDeps } from '../check-code.js'
 import { deriveCodeKey } from '../code-hash.js'
 import { ConversionWatch } from '../conversion-watch.js'
 import { HttpProvider } from '../http/http-provider.js'
@@ -25,7 +23,7 @@ import { LogProvider } from '../log-provider.js'
 import type { Receipt, SmsProvider } from '../provider.js'
 import { buildReceiptUrl } from '../receipt-url.js'
 import { recoverCodes } from '../recover-codes.js'
-import { type CodeSender, type CodeSenderDeps, createCodeSender } from '../send-code.js'
+import { CodeSender, type CodeSenderDeps } from '../send-code.js'
 import { SendCharger } from '../send-limits.js'
 import { SmppProvider } from '../smpp/smpp-provider.js'
 import { countSent } from '../sms-usage.js'
@@ -50,9 +48,8 @@ interface SmsServiceDeps extends Pick<CodeSenderDeps, 'onSend'>, Pick<CodeChecke
 const MAX_SMS_STOP = 3_000
 
 export class SmsService {
-  private readonly running = new Set<Promise<unknown>>()
-  private readonly sender: CodeSender
-  private readonly checker: CodeChecker
+  readonly sender: CodeSender
+  readonly checker: CodeChecker
 
   private constructor(
     private readonly deps: SmsServiceDeps,
@@ -64,13 +61,13 @@ export class SmsService {
     const { read, commit } = database
     const store = { read, commit, clock, log, codeKey: deriveCodeKey(secret) }
     const charger = new SendCharger(read, () => settings().sms)
-    this.sender = createCodeSender({
+    this.sender = new CodeSender({
       ...{ ...store, provider, countSent, charger, onSend },
       allowedCountries: () => settings().sms.allowed_countries,
       watch: new ConversionWatch(store, log, () => settings().sms, charger),
       buildReceiptUrl: (smsId) => buildReceiptUrl(secret, config.service.public_url, smsId),
     })
-    this.checker = createCodeChecker({ ...store, onCheck })
+    this.checker = new CodeChecker({ ...store, isConfigured: provider !== null, onCheck })
   }
 
   /** Rejects if `sms.smpp.ca_file` cannot be read. */
@@ -88,39 +85,16 @@ export class SmsService {
     await recoverCodes({ ...database, log }, { before: Number.MAX_SAFE_INTEGER, now: clock() })
   }
 
-  async sendCode(request: Parameters<CodeSender>[0]): ReturnType<CodeSender> {
-    const sending = this.sender(request)
-    this.running.add(sending)
-    try {
-      return await sending
-    } finally {
-      this.running.delete(sending)
-    }
-  }
-
-  async checkCode(request: Parameters<CodeChecker>[0]): ReturnType<CodeChecker> {
-    if (this.provider === null) throw new Refusal('unavailable', 'no SMS provider is configured')
-    return this.checker(request)
-  }
-
   applyReceipt(receipt: Receipt): ReturnType<ReceiptApplier['apply']> {
     return this.receipts.apply(receipt)
   }
 
   async stop(): Promise<void> {
-    await this.waitUntilIdle()
+    await this.sender.waitUntilIdle(MAX_SMS_STOP)
     await this.provider?.stop()
-    await this.waitUntilIdle()
+    await this.sender.waitUntilIdle(MAX_SMS_STOP)
     this.receipts.stop()
     this.stopped.abort()
-  }
-
-  /** Resolves when nothing is being sent, or after a while. */
-  private async waitUntilIdle(): Promise<void> {
-    const timer = new AbortController()
-    const timeUp = sleep(MAX_SMS_STOP, undefined, { signal: timer.signal }).catch(() => undefined)
-    await Promise.race([Promise.allSettled(this.running), timeUp])
-    timer.abort()
   }
 }
 

@@ -6,7 +6,6 @@
  * notifications, are not final and say nothing.
  */
 import type { Pdu } from './pdu.js'
-import { parseReceiptText } from './receipt-text.js'
 
 export type SmppDelivery =
   | { readonly kind: 'receipt'; readonly id: string; readonly state: 'delivered' | 'failed'; readonly reason: string }
@@ -18,6 +17,8 @@ export type SmppDelivery =
 const KIND_BITS = 0x3c
 const RECEIPT_BIT = 0x04
 const MAX_ID_LENGTH = 65
+const MAX_TEXT_LENGTH = 500
+const MAX_WORD_LENGTH = 20
 
 /** Values of message_state (SMPP 3.4, 5.2.28) as receipts in text form call them. */
 const stateNames: Readonly<Record<number, string>> = {
@@ -72,4 +73,42 @@ function textOf(value: unknown): string {
   const { message } = value
   if (typeof message === 'string') return message
   return Buffer.isBuffer(message) ? message.toString('latin1') : ''
+}
+
+interface ReceiptText {
+  /** Null means that it is absent. */
+  readonly id: string | null
+  /** The state in capitals. */
+  readonly stat: string | null
+  readonly err: string | null
+}
+
+/**
+ * Parses the text form of an SMSC's delivery receipt (SMPP 3.4, appendix B): `id:… sub:… dlvrd:… stat:DELIVRD err:… text:…`.
+ *
+ * SMSCs differ in the case, the order and the choice of fields. A control character ends a field, as a blank does.
+ * Limits: the first 500 characters are read, and an id has at most 65. What follows `text:` is the message and is not
+ * read.
+ */
+function parseReceiptText(text: string): ReceiptText {
+  const fields = new Map<string, string>()
+  for (const word of text.slice(0, MAX_TEXT_LENGTH).split(/[\s\p{Cc}]/u)) {
+    const colon = word.indexOf(':')
+    if (colon === -1) continue
+    const name = word.slice(0, colon).toLowerCase()
+    if (name === 'text') break
+    if (!fields.has(name) && colon < word.length - 1) fields.set(name, word.slice(colon + 1))
+  }
+  const id = fields.get('id') ?? null
+  return {
+    id: id === null || id.length > MAX_ID_LENGTH ? null : id,
+    stat: readWord(fields.get('stat'))?.toUpperCase() ?? null,
+    err: readWord(fields.get('err')),
+  }
+}
+
+/** Removes characters that a log line should not repeat. */
+function readWord(value: string | undefined): string | null {
+  const word = value?.slice(0, MAX_WORD_LENGTH).replace(/[^A-Za-z0-9_-]/g, '') ?? ''
+  return word === '' ? null : word
 }

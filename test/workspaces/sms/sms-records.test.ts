@@ -1,5 +1,5 @@
 import t from 'tap'
-import { removeOldCodes } from '../../../src/workspaces/sms/remove-old-codes.js'
+import { removeOldCodes } from '../../../src/workspaces/sms/sms-records.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 

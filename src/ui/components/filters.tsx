@@ -13,7 +13,7 @@ interface FilterValues {
   readonly get: (name: string) => string
   readonly set: (values: Readonly<Record<string, string>>) => void
   readonly isFiltered: boolean
-  /** For the keys of `usePages`. */
+  /** The key of these filters for `usePages`. */
   readonly key: string
 }
 

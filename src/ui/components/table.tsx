@@ -74,7 +74,7 @@ function cellClass(kind: Column<unknown>['kind']): string | undefined {
 }
 
 interface PagedTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
-  /** From `usePages`. */
+  /** The pages that `usePages` returns. */
   readonly pages: Pages<Row>
   /** What the page shows in place of a list without rows. */
   readonly empty: ComponentChildren

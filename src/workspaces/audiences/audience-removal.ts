@@ -15,7 +15,7 @@ import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import type { Audience } from './audiences.js'
 
-export interface DeletedAudience {
+interface DeletedAudience {
   readonly workspaceId: string
   readonly audienceId: string
 }
@@ -89,7 +89,7 @@ const finishRemoval = prepareWrite<DeletedAudience>(({ db, slot }) =>
 )
 
 /** Rejects with the signal's reason when the signal aborts between two commits. */
-export async function removeAudienceContacts(
+async function removeAudienceContacts(
   { read, commit }: Store,
   audience: DeletedAudience,
   signal: AbortSignal,

@@ -45,7 +45,7 @@ interface PlannedContact {
 export class ContactPlan {
   readonly refusedLines: RefusedLine[] = []
   private readonly context: PlanContext
-  /** By address. */
+  /** The planned contacts by address. */
   private readonly plannedContacts = new Map<string, PlannedContact>()
   private added = 0
   private updated = 0

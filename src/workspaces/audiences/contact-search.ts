@@ -9,7 +9,7 @@ import { type Contact, findContactInAudience } from './contacts.js'
 
 /** The place of a contact in the order of addresses. */
 export interface AddressPlace {
-  /** In lower case. */
+  /** The key in lower case. */
   readonly key: string
   /** An empty text means that the contact is in no audience. */
   readonly audience: string
@@ -17,7 +17,7 @@ export interface AddressPlace {
 
 interface SearchPage {
   readonly prefix: string
-  /** Null begins with the first. */
+  /** Null starts at the first contact. */
   readonly after: AddressPlace | null
   readonly limit: number
 }

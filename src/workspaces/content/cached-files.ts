@@ -156,7 +156,7 @@ const removeOrphanChunks = prepareWrite<FileRef>(({ db, slot }) =>
 )
 
 /** Removes the file in one commit. The file stays if it was used or completed after `usedAt` was read. */
-export function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
+function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
   return [removeUnusedRow({ ...place, usedAt }), removeOrphanChunks(place)]
 }
 

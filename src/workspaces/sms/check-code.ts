@@ -35,7 +35,7 @@ interface CheckRequest {
 export interface CodeCheckerDeps extends Store {
   readonly clock: Clock
   readonly log: Log
-  /** From `deriveCodeKey`. */
+  /** The key that `deriveCodeKey` returns. */
   readonly codeKey: KeyObject
   /** False while no provider is configured, so that every check is refused. */
   readonly isConfigured: boolean

@@ -55,7 +55,7 @@ export interface SentCode {
 export interface CodeSenderDeps extends Store {
   readonly clock: Clock
   readonly log: Log
-  /** From `deriveCodeKey`. */
+  /** The key that `deriveCodeKey` returns. */
   readonly codeKey: KeyObject
   /** Null means that no provider is configured. */
   readonly provider: SmsProvider | null

@@ -22,7 +22,7 @@ export function countSent(workspaceId: string, segments: number, now: number): r
 }
 
 interface DayOfSms {
-  /** For example `2026-11-22`. */
+  /** The day, such as `2026-11-22`. */
   readonly date: string
   readonly sms_sent: number
   readonly segments: number

@@ -88,7 +88,7 @@ export function requireWebhook(read: Read, ref: WebhookRef): Webhook {
   return found
 }
 
-/** At most `MAX_WEBHOOKS`, newest first. */
+/** The webhooks of a workspace, newest first. There are at most `MAX_WEBHOOKS`. */
 export const webhooksOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).orderBy('id', 'desc'),
 )

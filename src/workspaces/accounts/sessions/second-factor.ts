@@ -29,7 +29,7 @@ export const secondFactorOf = prepareRead<{ userId: string }>()(({ db, slot }) =
 )
 
 interface NewSecret {
-  /** In base32. */
+  /** The secret in base32. */
   readonly secret: string
   /** The URI that an authenticator reads from the picture. */
   readonly uri: string

@@ -88,7 +88,7 @@ export async function signIn(
   const factor = acceptSecondFactor(deps, { userId, code, guesser: guesser ?? userId, now })
   const opened = openSession(deps, { userId, client, now })
   const writes = [requirePassword({ userId, hash }), ...factor.writes, ...opened.writes]
-  // The mail about a used recovery code names the browser, so a new one needs no mail of its own.
+  // The mail about a used recovery code names the browser, so a new browser needs no second mail.
   const change = factor.usedCode ?? (browser === 'new' ? { kind: 'new-browser' as const } : null)
   const notices = change === null ? [] : [{ email: user.email, change, client, now }]
   if (!(await commitWithNotices(deps, writes, notices))) throw wrongPasswordRefusal()

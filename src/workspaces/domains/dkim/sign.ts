@@ -22,7 +22,7 @@ export interface DkimKey {
   readonly keyObject: KeyObject
 }
 
-/** In the order of the `h=` tag. */
+/** The names in the order of the `h=` tag. */
 export const signedNames = [
   'from',
   'to',

@@ -51,7 +51,7 @@ interface GuardedCheck extends CheckedRow {
   readonly workspaceId: string
   readonly id: string
   readonly wasStatus: SendingDomain['status']
-  /** -1 stands for null. */
+  /** The value -1 means null. */
   readonly wasUnproved: number
 }
 

@@ -20,7 +20,7 @@ interface TryState {
   readonly tries: number
   readonly now: number
   readonly deadline: number
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly random: number
 }
 

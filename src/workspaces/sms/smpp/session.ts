@@ -85,7 +85,7 @@ export class SmppSession {
     return this.reason === null
   }
 
-  /** Never rejects. `maxWait`: milliseconds. */
+  /** Never rejects. `maxWait` is in milliseconds. */
   request(command: string, fields: PduFields, maxWait: number): Promise<SmppOutcome> {
     if (this.reason !== null) return Promise.resolve({ kind: 'unsent' })
     this.sequence = this.sequence === MAX_SEQUENCE ? 1 : this.sequence + 1

@@ -38,8 +38,7 @@ export function requireFolderAccess(folder: string): void {
     accessSync(folder, constants.R_OK | constants.X_OK)
   } catch (error) {
     if (errorCodeOf(error) !== 'EACCES') return
-    const owner = findName(statSync(folder).uid)
-    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${adviseUser(owner)}`)
+    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${adviseUser(findOwner(folder))}`)
   }
 }
 
@@ -80,14 +79,15 @@ function setSupplementaryGroups({ uid, gid }: Ids): void {
   }
 }
 
-/** The name of a user, or its number if it has no name. */
-function findName(uid: number): string {
+/** Undefined if a folder above is closed too, or the owner has no name. */
+function findOwner(folder: string): string | undefined {
   try {
-    return execFileSync('id', ['-nu', String(uid)], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const id = String(statSync(folder).uid)
+    return execFileSync('id', ['-nu', id], { stdio: ['ignore', 'pipe', 'ignore'] })
       .toString()
       .trim()
   } catch {
-    return `with the number ${uid}`
+    return undefined
   }
 }
 

@@ -24,7 +24,7 @@ import { sandboxPaths } from '../../src/operations/sandbox/paths.js'
 import { freeBase } from '../helpers/free-port.js'
 import { plainNode } from '../helpers/programs/plain-node.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
-import { readExamples, withPorts } from './support/examples.js'
+import { commandsOf, ExampleIds, pagesWithCommands, readExamples, requestsOf, withPorts } from './support/examples.js'
 
 const program = fileURLToPath(new URL('../../src/operations/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
@@ -159,32 +159,36 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
 
   await t.test('the examples of the documents', async (t) => {
     symlinkSync(data, join(root, 'data'))
-    writeFileSync(join(root, '.curlrc'), 'silent\nfail\n')
+    writeFileSync(join(root, '.curlrc'), 'fail\n')
+    writeFileSync(join(root, 'readers.csv'), 'email,first_name\nann@example.test,Ann\n')
+    writeFileSync(join(root, 'spam_reports.csv'), 'email,created\nbob@example.test,1700000000\n')
+    writeFileSync(join(root, 'terms.pdf'), '%PDF-1.4\n')
     const env = { ...process.env, CURL_HOME: root, NODE_EXTRA_CA_CERTS: 'data/tls/cert.pem' }
     const pasted = async (...words: readonly string[]): Promise<string> =>
       (await shell('env', [...words], { cwd: root, env })).stdout
-    const [, emailId = ''] = / explain (\S+) /.exec(first.said()) ?? []
-    const ready = (text: string): string => withPorts(text, base).replaceAll(/\/ID$/gm, `/${emailId}`)
-
-    const commands = ['README.md', 'docs/rest.md', 'docs/sms.md']
-      .flatMap((file) => readExamples(file, ''))
-      .filter((text) => /^(?:\w+=\$\()?(?:swaks|curl) /.test(text))
-    t.ok(commands.length >= 7, `${commands.length} commands`)
-    for (const text of commands) {
-      const [program = ''] = /swaks|curl/.exec(text) ?? []
-      await t.test(text.split('\n', 1)[0] ?? '', { skip: skipWithout(program) }, async (t) => {
-        t.not(await pasted('bash', '-c', `key=$(cat data/quickstart-key)\n${ready(text)}`), '')
-      })
+    for (const page of pagesWithCommands()) {
+      const ids = new ExampleIds()
+      for (const text of commandsOf(page)) {
+        const [program = ''] = /swaks|curl/.exec(text) ?? []
+        await t.test(`${page}: ${text.split('\n', 1)[0]}`, { skip: skipWithout(program) }, async (t) => {
+          for (const request of requestsOf(text)) {
+            const ready = withPorts(ids.fill(request), base)
+            const answer = await pasted('bash', '-c', `key=$(cat data/quickstart-key)\n${ready}`)
+            t.not(answer, '')
+            ids.note(request, answer)
+          }
+        })
+      }
     }
-    for (const text of readExamples('README.md', 'python')) await pasted('python3', '-c', ready(text))
+    await pasted('python3', '-c', withPorts(readExamples('docs/submission.md', 'python')[0] ?? '', base))
     for (const [place, text] of readExamples('README.md', 'js').entries()) {
       // Where the packages are found.
       const file = join('dist', `example-${process.pid}-${place}.mjs`)
       t.teardown(() => rmSync(file))
-      writeFileSync(file, ready(text))
+      writeFileSync(file, withPorts(text, base))
       await pasted(...plainNode(resolve(file)))
     }
-    for (const subject of ['Hello from Python', 'Hello from Node.js', 'Hello from fetch']) {
+    for (const subject of ['Hello from Python', 'Hello from Node.js']) {
       t.match(await first.line(new RegExp(`^arrived .*"${subject}"`)), /DKIM pass/)
     }
   })

@@ -72,7 +72,14 @@ function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
 }
 
-export const batchRequest = withMaxSize(MAX_BATCH, 'emails', z.array(batchItem).min(1).max(MAX_BATCH)).meta({
+const listOfEmails = z
+  .array(batchItem, {
+    error: ({ code }) => (code === 'invalid_type' ? 'must be a list of emails; send one email to /v1/emails' : undefined),
+  })
+  .min(1)
+  .max(MAX_BATCH)
+
+export const batchRequest = withMaxSize(MAX_BATCH, 'emails', listOfEmails).meta({
   id: 'BatchRequest',
   example: batchExample.request,
 })

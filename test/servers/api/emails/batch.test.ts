@@ -3,10 +3,19 @@ import t from 'tap'
 import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
 import { MemoryShares } from '../../../../src/base/platform/memory/shares.js'
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
-import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
+import { type BatchDeps, batchRequest, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
 import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
 import type { Call } from '../../../../src/servers/api/http/route/route.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
+
+t.test('one email in place of a list is refused with what to send', async (t) => {
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  t.match(
+    catchRefusal(() => parseInput(batchRequest, email)),
+    { kind: 'invalid-parameter', message: 'must be a list of emails; send one email to /v1/emails' },
+  )
+})
 
 t.test('the total size of the messages of a batch is bounded', async (t) => {
   let composed = 0

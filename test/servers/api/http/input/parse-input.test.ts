@@ -53,6 +53,14 @@ t.test('problems found by a schema are reported by code, field and value', async
     t.same(errors.find((error) => error.field === field)?.value, value, `${JSON.stringify(given)}: ${field}`)
     t.ok(message.startsWith(field), message)
   }
+  const unknown = catchRefusal(() => parseInput(schema, { to: 'a@b', Name: 'x', colour: 1, deep: { lists: [] } }))
+  const { errors: unknownFields } = unknown.details as { errors: { field: string; message: string }[] }
+  t.equal(messageAbout('Name'), 'is not a known field; did you mean "name"?')
+  t.equal(messageAbout('colour'), 'is not a known field')
+  t.equal(messageAbout('deep.lists'), 'is not a known field; did you mean "list"?')
+  function messageAbout(field: string): string | undefined {
+    return unknownFields.find((error) => error.field === field)?.message
+  }
   const several = catchRefusal(() => parseInput(schema, { to: 'x', name: 'long', one: 1, two: 2 }))
   t.equal((several.details['errors'] as readonly unknown[]).length, 4, 'all of them at once')
   t.equal(toInputRefusal([], {}).kind, 'invalid-parameter')

@@ -59,6 +59,18 @@ t.test('the daemon answers under every prefix, with one form of errors and the l
   t.equal((await app.rest('GET', '/v1/nothing', { key: null })).headers['x-ratelimit-limit'], '100')
 })
 
+t.test('an unknown path names the path that was probably meant', async (t) => {
+  const api = await startTestApi(t)
+  const rows = [
+    ['/v1/thing', 'no such resource: /thing; did you mean "/v1/things"?'],
+    ['/v1/Things', 'no such resource: /Things; did you mean "/v1/things"?'],
+    ['/v1/nothing-like-it', 'no such resource: /nothing-like-it'],
+  ] as const
+  for (const [path, message] of rows) {
+    t.match(JSON.parse((await api.ask(`GET ${path}`, withKey)).body), { error: { code: 'not_found', message } }, path)
+  }
+})
+
 t.test('the route is checked first, then the key, then the request', async (t) => {
   const api = await startTestApi(t)
   const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [

@@ -148,7 +148,9 @@ t.test('the running imports of a workspace are limited, and run one after the ot
   const { database } = await createDatabase(t)
   const places = []
   for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
-  await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are pending/ })
+  await t.rejects(startImport(database, contacts, 1_001), {
+    message: /^5 imports of the workspaces of this owner are pending/,
+  })
   const together = await Promise.allSettled([
     startImport(database, contacts, 1_001),
     startImport(database, contacts, 1_001),

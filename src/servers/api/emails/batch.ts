@@ -74,7 +74,8 @@ function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
 
 const listOfEmails = z
   .array(batchItem, {
-    error: ({ code }) => (code === 'invalid_type' ? 'must be a list of emails; send one email to /v1/emails' : undefined),
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'must be a list of emails; send one email to /v1/emails' : undefined,
   })
   .min(1)
   .max(MAX_BATCH)

@@ -33,21 +33,23 @@ function markdown({ date, title, results, details, explained, faults, served, mi
   return `## Report of ${date}
 
 ${title}
-${missing.length === 0 ? '' : `\nLeft out for want of a tool: ${missing.join(', ')}.\n`}
+${missing.length === 0 ? '' : `\nFaults that were left out because a tool is missing: ${missing.join(', ')}.\n`}
 | checked | found | |
 |---|---|---|
 ${rows.join('\n')}
 ${details.length === 0 ? '' : `\n${details.map((line) => `- ${escapeCell(line)}`).join('\n')}\n`}
-The last column but one says how long after the end of the fault it took, at most, until each listener had accepted a message
-and one had arrived at an MX host.
+"Recovered after" is the longest time from the end of the fault until each listener had accepted a message and one had arrived at
+an MX host.
 
 | fault | what happens | turns | recovered after | notes |
 |---|---|---|---|---|
 ${turns.join('\n')}
 
-Beside messages there were ${served}.
+Besides messages, the daemon served ${served}.
 
-Error lines that a fault explains: ${explained.length === 0 ? 'none' : explained.map(escapeCell).join('; ')}.
+Error lines that a fault explains, and how often each was logged:
+
+${explained.length === 0 ? 'none' : explained.map((line) => `- \`${escapeCell(line).replaceAll('`', "'")}\``).join('\n')}
 `
 }
 

@@ -119,7 +119,7 @@ async function readRecords(input: Buffer): Promise<void> {
 export const authenticationTargets: readonly FuzzTarget[] = [
   {
     name: 'signatures',
-    checks: 'results are printable and folded; no field of ours is forged; the body stays',
+    checks: 'results are printable and folded; none of our fields is forged; the body stays',
     seeds: [...signed, ...messageSeeds],
     words: [
       ...messageWords,
@@ -141,7 +141,7 @@ export const authenticationTargets: readonly FuzzTarget[] = [
   },
   {
     name: 'authentication-records',
-    checks: 'results are printable and folded; no field of ours is forged',
+    checks: 'results are printable and folded; none of our fields is forged',
     seeds: recordSeeds,
     words: [
       'v=spf1 ',

@@ -1,7 +1,7 @@
 /**
- * Envelope senders of forwarded mail by the Sender Rewriting Scheme (SRS): `SRS0=hash=day=domain=local@<mail host>`, so
- * that SPF passes for the mail host and a bounce finds its way back; `SRS1=hash=first==…` if a forwarder before us has
- * rewritten it already, so that the address does not grow with each forwarder.
+ * Rewrites envelope senders of forwarded mail by the Sender Rewriting Scheme (SRS), so that SPF passes for the mail host and
+ * a bounce finds its way back. The form is `SRS0=hash=day=domain=local@<mail host>`. If a forwarder before us has rewritten
+ * the sender already, it is `SRS1=hash=first==…`, so that the address does not grow with each forwarder.
  *
  * The hash is 30 bits of HMAC-SHA256 over all parts in lower case: some servers change the case of an address. The day
  * is that of the forwarding, modulo 1,024, in base32; only SRS0 has it, because the first forwarder checks the age.

@@ -1,6 +1,6 @@
 /**
- * A *return path* of ours is an envelope sender with a token for one recipient of one email, which only this server can
- * make (VERP); other places have such tokens too.
+ * A *return path* here is an envelope sender with a token for one recipient of one email, which only this server can make
+ * (VERP). Other places have such tokens too.
  *
  * A token is the recipient's id (16 bytes) and 80 bits of HMAC-SHA256 over it: 26 + 16 characters of
  * RFC 4648 base32 in lower case, safe where case is lost. The MAC covers the token's purpose, so a token

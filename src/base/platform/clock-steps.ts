@@ -1,5 +1,5 @@
 /**
- * Notices that the system's clock was set back, which is no error: NTP corrects a clock that was ahead. Rows that were
+ * Notices that the system's clock was set back. This is not an error: NTP corrects a clock that was ahead. Rows that were
  * stored with a time of the future would wait until then.
  */
 

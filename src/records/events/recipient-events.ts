@@ -2,9 +2,9 @@
  * Reads the events about one recipient, newest first.
  *
  * Recipients come in any order. In one index of all recipients, every event would therefore change a different page,
- * which costs more than the event. So the index begins with the block of the log that contains the event (a *block* is
- * 131,072 events in a row): all writes stay within the pages of the newest block, and a reader looks into one block
- * after the other.
+ * which costs more than the event. A *block* is 131,072 events in a row. The index begins with the block of the log that
+ * contains the event. So all writes stay within the pages of the newest block, and a reader looks into one block after the
+ * other.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'

@@ -1,4 +1,4 @@
-/** Signs in with e-mail address and password, then with a code if the user has a second factor. */
+/** Signs in with email address and password, then with a code if the user has a second factor. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'

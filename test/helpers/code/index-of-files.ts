@@ -75,7 +75,7 @@ function buildGlossary(sources: readonly Source[]): string {
   const lines = [
     '# Glossary',
     '',
-    'These are the words that have a meaning of our own. Other words are those of the field: RFC 5321, 5322, 5598, 6376 and 7489,',
+    'These words have a special meaning in Posthorn. Other words are those of the field: RFC 5321, 5322, 5598, 6376 and 7489,',
     'Postfix, Node.js, SQLite. `npm run docs:index` writes this page, so do not edit it. A word is defined by the file that owns it:',
     'the page has each sentence of a head comment in `src/` that names a word between asterisks.',
     '',

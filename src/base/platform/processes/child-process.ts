@@ -1,4 +1,4 @@
-/** Sets up a child process of ours from inside: its stream to the parent, and its rank when memory runs out. */
+/** Sets up one of our child processes from inside: its stream to the parent, and its rank when memory runs out. */
 import { writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'

@@ -1,4 +1,7 @@
-/** Holds the tables of what delivery has learned of other servers and of its own results: paces, warm-ups, transport security, the breaker. */
+/**
+ * Holds the tables of what delivery has learned from other servers and from its results: paces, warm-ups, transport security,
+ * the breaker.
+ */
 
 const paces = [
   // What the replies of a provider have taught about sessions, messages of a session and rate, and its pause.

@@ -1,5 +1,5 @@
 /**
- * Decides at RCPT which recipients are accepted; all others are refused, so this is no relay.
+ * Decides at RCPT which recipients are accepted. All others are refused, so the MX is not an open relay.
  *
  * Mailboxes: any local part of a verified domain whose workspace receives mail there, except the ones that it has
  * blocked. Return paths: `bounce+…` at the mail host of a sending domain, or at the host in the zone that it is a

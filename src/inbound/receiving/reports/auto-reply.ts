@@ -1,5 +1,5 @@
 /**
- * Recognizes automatic replies that are no bounces: vacation notes and the like (RFC 3834 section 5), and what
+ * Recognizes automatic replies that are not bounces: vacation notes and the like (RFC 3834 section 5), and what
  * programs sent before that standard.
  */
 import { decodeHeaderText } from '../../../base/mail/header-text.js'

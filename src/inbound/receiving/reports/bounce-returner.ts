@@ -1,6 +1,6 @@
 /**
- * Brings bounces of forwarded mail back to the senders of that mail: what comes from the null sender to a rewritten
- * sender of ours, or to the token of a message whose sender could not be rewritten.
+ * Brings bounces of forwarded mail back to the senders of that mail. Such a bounce comes from the null sender to one of our
+ * rewritten senders, or to the token of a message whose sender could not be rewritten.
  *
  * The report is passed on as it came, from the null sender, so that it causes no further bounce. Anyone who has seen a
  * rewritten sender can write to it for three weeks, so each sender gets a limited number of reports.

@@ -1,4 +1,4 @@
-/** A *report* is a message about mail of ours: a bounce, a success, a complaint or an automatic reply. */
+/** A *report* is a message about our mail: a bounce, a success, a complaint or an automatic reply. */
 import type { Address } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
 

@@ -1,4 +1,4 @@
-/** Checks that a resolver on this machine validates DNSSEC: without it there is no DANE. */
+/** Checks that a resolver on this machine validates DNSSEC, because DANE needs it. */
 import type { JudgedLookup } from '../../../base/platform/dns/resolver.js'
 import type { Check, CheckDeps } from '../check.js'
 import { good, type Judgement, undecided, warning } from '../finding.js'

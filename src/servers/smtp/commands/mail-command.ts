@@ -1,7 +1,7 @@
 /**
- * MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152), SMTPUTF8 (RFC 6531) and, over TLS, REQUIRETLS (RFC 8689); in submissions also
- * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
- * says who the client is.
+ * Parses MAIL with its parameters: SIZE (RFC 1870), BODY (RFC 6152), SMTPUTF8 (RFC 6531) and, over TLS, REQUIRETLS
+ * (RFC 8689). Submissions also have RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5). AUTH is accepted and ignored,
+ * because the key says who the client is.
  */
 import {
   type Address,

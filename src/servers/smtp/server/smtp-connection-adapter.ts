@@ -1,7 +1,7 @@
 /**
- * Adapts a connection of smtp-server to a session of ours.
+ * Adapts a connection of smtp-server to one of our sessions.
  *
- * This file and `smtp-server-adapter.ts` are the only ones that know the inside of smtp-server (underscore
+ * This file and `smtp-server-adapter.ts` are the only ones that know the internals of smtp-server (underscore
  * members, handlers, parser); `test/servers/smtp/server/smtp-server-adapter.test.ts` names each member that they use.
  * smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP, HELP, VRFY and QUIT.
  * The session decides MAIL, RCPT, DATA, AUTH, and what EHLO offers. smtp-server's envelope holds placeholders,

@@ -1,5 +1,5 @@
 /**
- * A *return path* here is an envelope sender with a token for one recipient of one email, which only this server can make
+ * A *return path* is an envelope sender of this server with a token for one recipient of one email, which no other server can make
  * (VERP). Other places have such tokens too.
  *
  * A token is the recipient's id (16 bytes) and 80 bits of HMAC-SHA256 over it: 26 + 16 characters of

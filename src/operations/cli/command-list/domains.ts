@@ -11,7 +11,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain add',
     usage: 'NAME [--inbound] [--force] [--workspace ID]',
-    summary: 'register a sending domain; --force: verified without DNS, for closed networks',
+    summary: 'register a sending domain and print the DNS records that it needs',
     options: { ...workspaceOption, inbound: 'boolean', force: 'boolean' },
     awaitsNotice: true,
     needsFullNames: true,
@@ -34,7 +34,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain inbound',
     usage: 'NAME on|off [--workspace ID]',
-    summary: 'receive mail for a verified domain, or stop it',
+    summary: 'receive mail for a verified domain, or stop receiving it',
     options: workspaceOption,
     awaitsNotice: true,
     run: async (call) => (await loadDomain()).setInbound(call),
@@ -50,7 +50,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain unblock',
     usage: 'NAME ADDRESS... [--workspace ID]',
-    summary: 'take mail to these addresses again',
+    summary: 'accept mail to these addresses again',
     options: workspaceOption,
     awaitsNotice: true,
     run: async (call) => (await loadDomain()).unblock(call),
@@ -66,7 +66,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain import-key',
     usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
-    summary: 'sign with an existing RSA key (PEM), so that published DNS stays as it is',
+    summary: 'sign with an existing RSA key (PEM), so that its published DNS record stays as it is',
     options: { ...workspaceOption, selector: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadDomain()).importKey(call),
@@ -74,14 +74,14 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain reports',
     usage: 'NAME [--workspace ID]',
-    summary: "show who sends in a domain's name, as DMARC and TLS reports of other servers say",
+    summary: "show who sends in a domain's name, according to the DMARC and TLS reports of other servers",
     options: workspaceOption,
     run: async (call) => (await loadDomainReport()).showReports(call),
   },
   {
     name: 'domain verify',
     usage: 'NAME [--force] [--workspace ID]',
-    summary: 'look the records of a domain up in DNS; --force: take it as verified without DNS',
+    summary: 'look up the DNS records of a domain, and update its state',
     options: { ...workspaceOption, force: 'boolean' },
     awaitsNotice: true,
     run: async (call) => (await loadDomainDns()).verify(call),
@@ -89,7 +89,7 @@ export const domainCommands: readonly Command[] = [
   {
     name: 'domain rotate',
     usage: 'NAME [--force] [--workspace ID]',
-    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, without DNS',
+    summary: 'sign with the other DKIM key as soon as DNS shows it',
     options: { ...workspaceOption, force: 'boolean' },
     awaitsNotice: true,
     run: async (call) => (await loadDomainDns()).rotate(call),

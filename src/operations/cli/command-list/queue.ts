@@ -9,7 +9,7 @@ const loadShaping = () => import('../commands/shaping-commands.js')
 const loadWarmUp = () => import('../commands/warm-up-commands.js')
 
 export const queueCommands: readonly Command[] = [
-  queueCommand('list', 'list the queue, oldest first', async (call) => (await loadQueue()).list(call)),
+  queueCommand('list', 'list the entries of the queue, oldest first', async (call) => (await loadQueue()).list(call)),
   {
     ...queueCommand('summary', 'count the queue by provider and reason, largest groups first', async (call) =>
       (await loadQueue()).summarize(call),
@@ -23,14 +23,14 @@ export const queueCommands: readonly Command[] = [
     options: {},
     run: async (call) => (await loadQueue()).show(call),
   },
-  queueCommand('hold', 'keep entries in the queue without trying them', async (call) => (await loadQueue()).hold(call)),
-  queueCommand('release', 'let held entries go on', async (call) => (await loadQueue()).release(call)),
-  queueCommand('retry', 'try entries at once', async (call) => (await loadQueue()).retry(call)),
-  queueCommand('delete', 'remove entries: their recipients fail', async (call) => (await loadQueue()).remove(call)),
+  queueCommand('hold', 'keep entries in the queue without attempting them', async (call) => (await loadQueue()).hold(call)),
+  queueCommand('release', 'let held entries continue', async (call) => (await loadQueue()).release(call)),
+  queueCommand('retry', 'attempt entries now', async (call) => (await loadQueue()).retry(call)),
+  queueCommand('delete', 'remove entries; their recipients fail', async (call) => (await loadQueue()).remove(call)),
   {
     name: 'queue rules add',
     usage: '[--domain D] [--sender ADDRESS|DOMAIN] [--pattern P] [--workspace ID] [--until TIME]',
-    summary: 'hold mail that matches all that is given, now waiting or accepted later, until the rule ends',
+    summary: 'hold mail that matches every given condition, waiting now or accepted later, until the rule ends',
     options: { domain: 'string', sender: 'string', pattern: 'string', workspace: 'string', until: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadQueueRule()).add(call),
@@ -38,14 +38,14 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'queue rules list',
     usage: '',
-    summary: 'list the hold rules, oldest first, with how many entries each holds',
+    summary: 'list the hold rules, oldest first, with the number of entries that each holds',
     options: {},
     run: async (call) => (await loadQueueRule()).list(call),
   },
   {
     name: 'queue rules remove',
     usage: 'ID',
-    summary: 'end a hold rule: what it holds is sent',
+    summary: 'end a hold rule and send the mail that it holds',
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadQueueRule()).remove(call),
@@ -53,14 +53,14 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'breaker list',
     usage: '[--workspace ID]',
-    summary: 'show the bounces and complaints of each workspace, and what is held because of them',
+    summary: 'show the bounces and complaints of each workspace, and the mail that is held because of them',
     options: { workspace: 'string' },
     run: async (call) => (await loadBreaker()).list(call),
   },
   {
     name: 'breaker release',
     usage: 'ID [--workspace ID]',
-    summary: 'send what is held of a workspace, a sender domain or a broadcast; its outcomes count from zero',
+    summary: 'send the held mail of a workspace, a sender domain or a broadcast, and count its outcomes from zero',
     options: { workspace: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadBreaker()).release(call),
@@ -68,7 +68,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'shaping reset',
     usage: 'PROVIDER',
-    summary: 'forget what was learned about a provider: its pause ends, and its pace is learned again',
+    summary: 'forget what was learned about a provider; its pause ends, and its pace is learned again',
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadShaping()).reset(call),
@@ -76,7 +76,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'shaping',
     usage: '',
-    summary: 'list the paces of the providers that have refused something for it, and the pauses that they asked for',
+    summary: 'list the pace of each provider that has refused mail for its rate, and the pauses that providers asked for',
     options: {},
     run: async (call) => (await loadShaping()).list(call),
   },
@@ -100,7 +100,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'warmup',
     usage: '',
-    summary: 'show what new source addresses and domains may send to each provider today, what they sent, and the plan',
+    summary: 'show what new source addresses and domains may send to each provider today, what they have sent, and the plan',
     options: {},
     run: async (call) => (await loadWarmUp()).show(call),
   },

@@ -9,7 +9,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'setup',
     usage: '--workspace NAME --email ADDRESS',
-    summary: 'make the first workspace, its owner and a full key; prints them once, with a link to set a password',
+    summary: 'create the first workspace, its owner and a full key, and print the key and a link that sets the password once',
     options: { workspace: 'string', email: 'string' },
     needsFullNames: true,
     run: async (call) => (await loadWorkspace()).setUp(call),
@@ -17,7 +17,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'workspace create',
     usage: 'NAME --email ADDRESS',
-    summary: 'make another workspace with its owner and a full key',
+    summary: 'create another workspace with its owner and a full key',
     options: { email: 'string' },
     run: async (call) => (await loadWorkspace()).create(call),
   },
@@ -31,7 +31,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'workspace set-plan',
     usage: 'ID PLAN',
-    summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
+    summary: 'give a workspace another plan, built-in or from the configuration; it applies at once',
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadWorkspace()).changePlan(call),
@@ -39,7 +39,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'workspace set-operator',
     usage: 'ID',
-    summary: "make a workspace the operator's: mail to postmaster and abuse of the service is filed there",
+    summary: "make a workspace the operator's, which receives mail to postmaster and abuse of the service",
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadWorkspace()).changeOperator(call),
@@ -47,21 +47,21 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'user list',
     usage: '',
-    summary: 'list the people of the service',
+    summary: 'list the users of the service',
     options: {},
     run: async (call) => (await loadUser()).list(call),
   },
   {
     name: 'user set-password',
     usage: 'EMAIL',
-    summary: 'set the password of a user, read from standard input; ends their sessions',
+    summary: 'set the password of a user, read from standard input, and end their sessions',
     options: {},
     run: async (call) => (await loadUser()).changePassword(call),
   },
   {
     name: 'user reset-second-factor',
     usage: 'EMAIL',
-    summary: 'disable the second factor of a user who has lost it; ends their sessions',
+    summary: 'disable the second factor of a user who has lost it, and end their sessions',
     options: {},
     run: async (call) => (await loadUser()).resetSecondFactor(call),
   },
@@ -76,7 +76,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'key create',
     usage: '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--expires-at TIME]',
-    summary: 'make an API key; prints it once',
+    summary: 'create an API key and print it once',
     options: { name: 'string', workspace: 'string', scopes: 'string', 'expires-at': 'string' },
     run: async (call) => (await loadKey()).create(call),
   },
@@ -90,7 +90,7 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'key revoke',
     usage: 'ID [--workspace ID]',
-    summary: 'revoke a key permanently; its open SMTP sessions end',
+    summary: 'revoke a key permanently, and end its open SMTP sessions',
     options: { workspace: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadKey()).revoke(call),

@@ -17,6 +17,7 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { standaloneCommands } from '../../../src/operations/cli/command/help.js'
 import { databaseCommands } from '../../../src/operations/cli/command-list/all-commands.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import { createInstallation, programFile, runProgram, setUpWorkspace } from '../../helpers/cli/command-line.js'
@@ -95,6 +96,12 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
   t.equal((await runCommand(['help'])).out, help.out)
   t.equal((await runCommand(['-h'])).out, help.out)
   t.same((await runCommand(['help', '--json'])).json(), { help: help.out.trimEnd() })
+})
+
+t.test('docs/commands.md has one row for each command', async (t) => {
+  const rows = readFileSync('docs/commands.md', 'utf8').matchAll(/^\| `([a-z][a-z -]*)` \|/gm)
+  const names = [...standaloneCommands, ...databaseCommands].map(({ name }) => name)
+  t.same([...rows].map(([, name]) => name).sort(), names.toSorted())
 })
 
 t.test('each command has its own help with every option, and needs no configuration for it', async (t) => {

@@ -26,7 +26,8 @@ export const messageCommands: readonly Command[] = [
   {
     name: 'log',
     usage: 'EMAIL_ID|QUEUE_ID|INBOUND_ID|MESSAGE-ID',
-    summary: 'show the whole life of one message: acceptance, attempts, webhooks, opens, clicks, reports, actions of users',
+    summary:
+      'show the whole life of one message: acceptance, attempts, webhooks, opens, clicks, reports, actions of users',
     options: {},
     run: async (call) => (await loadLog()).showLog(call),
   },
@@ -83,8 +84,7 @@ export const messageCommands: readonly Command[] = [
   {
     name: 'sms release',
     usage: 'PREFIX [--workspace ID]',
-    summary:
-      'allow codes to such a prefix again, in one workspace or in all, and count entered codes from zero',
+    summary: 'allow codes to such a prefix again, in one workspace or in all, and count entered codes from zero',
     options: { workspace: 'string' },
     run: async (call) => (await loadSms()).release(call),
   },

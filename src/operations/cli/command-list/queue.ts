@@ -23,7 +23,9 @@ export const queueCommands: readonly Command[] = [
     options: {},
     run: async (call) => (await loadQueue()).show(call),
   },
-  queueCommand('hold', 'keep entries in the queue without attempting them', async (call) => (await loadQueue()).hold(call)),
+  queueCommand('hold', 'keep entries in the queue without attempting them', async (call) =>
+    (await loadQueue()).hold(call),
+  ),
   queueCommand('release', 'let held entries continue', async (call) => (await loadQueue()).release(call)),
   queueCommand('retry', 'attempt entries now', async (call) => (await loadQueue()).retry(call)),
   queueCommand('delete', 'remove entries; their recipients fail', async (call) => (await loadQueue()).remove(call)),
@@ -76,7 +78,8 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'shaping',
     usage: '',
-    summary: 'list the pace of each provider that has refused mail for its rate, and the pauses that providers asked for',
+    summary:
+      'list the pace of each provider that has refused mail for its rate, and the pauses that providers asked for',
     options: {},
     run: async (call) => (await loadShaping()).list(call),
   },
@@ -100,7 +103,8 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'warmup',
     usage: '',
-    summary: 'show what new source addresses and domains may send to each provider today, what they have sent, and the plan',
+    summary:
+      'show what new source addresses and domains may send to each provider today, what they have sent, and the plan',
     options: {},
     run: async (call) => (await loadWarmUp()).show(call),
   },

@@ -78,7 +78,8 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'top',
     usage: '[--once]',
-    summary: 'show what the service does now: rates, queue, destinations, senders; at a terminal it is live until you press q',
+    summary:
+      'show what the service does now: rates, queue, destinations, senders; at a terminal it is live until you press q',
     options: { once: 'boolean' },
     run: async (call) => (await loadTop()).top(call),
   },

@@ -9,7 +9,8 @@ export const workspaceCommands: readonly Command[] = [
   {
     name: 'setup',
     usage: '--workspace NAME --email ADDRESS',
-    summary: 'create the first workspace, its owner and a full key, and print the key and a link that sets the password once',
+    summary:
+      'create the first workspace, its owner and a full key, and print the key and a link that sets the password once',
     options: { workspace: 'string', email: 'string' },
     needsFullNames: true,
     run: async (call) => (await loadWorkspace()).setUp(call),

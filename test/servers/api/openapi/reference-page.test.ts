@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import type { RestRequest } from '../../../helpers/http/rest-client.js'
 
 interface Schema {
   readonly enum?: readonly string[]
@@ -71,7 +72,11 @@ t.test('the reference of the REST API is complete', async (t) => {
     operationsNamedIn(text).flatMap((named) => (existing.has(named) ? [] : [`${page}: ${named}`])),
   )
   t.same(unknown, [], 'each operation on a page exists')
-  t.same([...notInDocument].filter((named) => !allNamed.has(named)), [], 'each exception is needed')
+  t.same(
+    [...notInDocument].filter((named) => !allNamed.has(named)),
+    [],
+    'each exception is needed',
+  )
 
   const codes = new Set(codeOf(reference))
   const lacking = (names: readonly string[]): readonly string[] => names.filter((name) => !codes.has(name))
@@ -87,6 +92,28 @@ t.test('the reference of the REST API is complete', async (t) => {
       parameters.flatMap((parameter) => (parameter.in === 'query' ? [[parameter.name, path] as const] : [])),
     ),
   )
-  const unnamed = [...fields, ...parameters].filter(([name]) => !words.has(name)).map(([name, place]) => `${place}: ${name}`)
+  const unnamed = [...fields, ...parameters]
+    .filter(([name]) => !words.has(name))
+    .map(([name, place]) => `${place}: ${name}`)
   t.same(unnamed, [], 'each field and parameter is in code on a page')
+})
+
+t.test('the page words errors as the API does', async (t) => {
+  const app = await testDaemon(t)
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'Hello', text: 'Hello' }
+  const requests: readonly (readonly [method: string, path: string, request: RestRequest])[] = [
+    ['POST', '/v1/emails', { body: { ...email, replyto: 'app@a.test' } }],
+    ['GET', '/v1/email', {}],
+    ['POST', '/v1/emails', { body: '{\n  "from": "app@a.test",\n}', headers: { 'content-type': 'application/json' } }],
+    ['POST', '/v1/emails', { body: { ...email, to: 'ann@example.com, bob@example.com' } }],
+    ['POST', '/v1/emails', { body: { ...email, from: 'app@elsewhere.test' } }],
+    ['POST', '/v1/emails', { key: null, body: email }],
+    ['POST', '/v1/emails/batch', { body: email }],
+  ]
+  for (const [method, path, request] of requests) {
+    const answer = await app.rest(method, path, request)
+    const { error } = answer.json<{ readonly error: { readonly code: string; readonly message: string } }>()
+    const message = error.message.replace(' a.test', ' example.test')
+    t.match(reference, `| \`${error.code}\` | \`${message}\` |`, error.code)
+  }
 })

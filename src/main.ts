@@ -22,6 +22,7 @@ process.exitCode = await run({
   printBytes: (bytes) => pipeline(bytes, process.stdout, { end: false }),
   printError: (text) => process.stderr.write(text),
   readSecret: (prompt) => readSecretLine(prompt),
+  openInput: () => process.stdin,
   lowerPriority: () => setPriority(constants.priority.PRIORITY_LOW),
   terminal: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
 })

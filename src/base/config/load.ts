@@ -27,6 +27,7 @@ export type LoadedConfig =
       readonly warnings: readonly Problem[]
       /** Names of one label. The daemon works with them; what prepares a server for others does not. */
       readonly shortNames: readonly Problem[]
+      readonly written: WrittenConfig
     }
   /** `dataDir` is what the sound part of the file says, or the default. It is null if the file cannot be read. */
   | {
@@ -35,6 +36,19 @@ export type LoadedConfig =
       readonly problems: readonly Problem[]
       readonly dataDir: string | null
     }
+
+/** What the configuration was made from. */
+export interface WrittenConfig {
+  readonly file: string | null
+  readonly text: string
+  /** The content of the file, with secrets from other files in their places. */
+  readonly toml: object
+  /** Keys whose values come from other files, with the keys that name the files. */
+  readonly fileKeys: ReadonlyMap<string, string>
+  /** Keys whose values are in a credential that cannot be read here. */
+  readonly unread: readonly string[]
+  readonly machine: Machine
+}
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -78,7 +92,7 @@ export function parseConfig(
   const written = parseToml(text)
   if ('problems' in written) return { kind: 'problems', file, problems: written.problems, dataDir: null }
   const folder = file === null ? '.' : dirname(file)
-  const { toml, fileKeys, ...found } = readSecretFiles(written.toml, { ...secrets, folder })
+  const { toml, fileKeys, unread, ...found } = readSecretFiles(written.toml, { ...secrets, folder })
   const issues = settings.safeParse(toml).error?.issues ?? []
   const sound: FileSettings = withoutFaults(toml, issues)
   const checked = settings.parse(sound)
@@ -95,7 +109,8 @@ export function parseConfig(
   const config = completeConfig(checked, machine, folder)
   const { data_dir: dataDir, hostname } = config.service
   const shortNames = findShortNames(checked, hostname, machine.hostname)
-  return { kind: 'config', file, config, dataDir, warnings, shortNames }
+  const origin = { file, text, toml, fileKeys, unread, machine }
+  return { kind: 'config', file, config, dataDir, warnings, shortNames, written: origin }
 }
 
 /**

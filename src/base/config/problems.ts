@@ -37,7 +37,8 @@ function unknownKeyProblemsOf(issue: z.core.$ZodIssueUnrecognizedKeys): readonly
   return issue.keys.map((key) => ({ key: keyOf([...issue.path, key]), message }))
 }
 
-function keyOf(path: Path): string {
+/** The name of a setting: `outbound.retry_schedule[2]`, `outbound.routes."b.test"`. */
+export function keyOf(path: Path): string {
   return path.reduce<string>((key, part) => {
     if (typeof part === 'number') return `${key}[${part}]`
     const word = /^[\w-]+$/.test(String(part)) ? String(part) : JSON.stringify(part)
@@ -51,7 +52,8 @@ function describeFound(issue: Issue, written: unknown): string {
   return value === undefined ? 'missing' : `found ${formatValue(value)}`
 }
 
-function valueAt(path: Path, written: unknown): unknown {
+/** Undefined if the file has no such value. */
+export function valueAt(path: Path, written: unknown): unknown {
   return path.reduce<unknown>((value, part) => (value as Record<PropertyKey, unknown> | undefined)?.[part], written)
 }
 

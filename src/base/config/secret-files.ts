@@ -27,6 +27,8 @@ interface FoundSecrets {
   readonly warnings: readonly Problem[]
   /** Keys whose values come from files, with the keys that name the files. */
   readonly fileKeys: ReadonlyMap<string, string>
+  /** Keys whose values are in a credential that cannot be read here. */
+  readonly unread: readonly string[]
 }
 
 interface SecretKey {
@@ -60,6 +62,7 @@ export function readSecretFiles(written: object, source: SecretSource): FoundSec
   const problems: Problem[] = []
   const warnings: Problem[] = []
   const fileKeys = new Map<string, string>()
+  const unread: string[] = []
   for (const secret of secretKeys) {
     const section = findSection(toml, secret.section)
     const path = section?.[`${secret.key}_file`]
@@ -68,7 +71,10 @@ export function readSecretFiles(written: object, source: SecretSource): FoundSec
     const key = `${name}_file`
     try {
       const file = readSecret(path, source)
-      if (file === null) continue
+      if (file === null) {
+        unread.push(name)
+        continue
+      }
       for (const place of putInPlace(section, secret, file.text, name)) fileKeys.set(place, key)
       if (file.isPublic) warnings.push({ key, message: `found ${JSON.stringify(path)}, ${PUBLIC}` })
     } catch (error) {
@@ -76,7 +82,7 @@ export function readSecretFiles(written: object, source: SecretSource): FoundSec
       problems.push({ key, message: error.message })
     }
   }
-  return { toml, problems, warnings, fileKeys }
+  return { toml, problems, warnings, fileKeys, unread }
 }
 
 const PUBLIC = 'which every user of this machine can read; allowed: mode 0600, or 0640 with the group of the daemon'

@@ -19,12 +19,21 @@ function textValue<T>(
   parse: (written: string) => T | undefined,
   secret = false,
 ): z.ZodType<T, string> {
-  return z.string(allowed).transform((written, context): T => {
+  const kind = z.string(allowed).transform((written, context): T => {
     const value = parse(written)
     if (value !== undefined) return value
     context.addIssue({ code: 'custom', message: allowed, params: { secret } })
     return z.NEVER
   })
+  if (secret) secretKinds.add(kind)
+  return kind
+}
+
+const secretKinds = new WeakSet<z.core.$ZodType>()
+
+/** Tells whether a value of this kind may hold a password. */
+export function isSecretKind(kind: z.core.$ZodType): boolean {
+  return secretKinds.has(kind)
 }
 
 function valueInRange(value: number | undefined, min: number, max: number): number | undefined {
@@ -194,6 +203,7 @@ export const httpsUrlOrNone: z.ZodType<URL | null, string> = textValue(
     const url = written === '' ? null : parsers.parseHttpUrl(written)
     return url?.protocol === 'http:' ? undefined : url
   },
+  true,
 )
 
 export const httpsUrl: z.ZodType<URL, string> = textValue(

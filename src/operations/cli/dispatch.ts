@@ -44,12 +44,11 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
-  // The doctor reports it as a finding, and goes on with the rest.
-  if (command.name !== 'doctor') requireFolderAccess(loaded.config.service.data_dir)
-  const { readSecret, printError, lowerPriority } = io
+  if (command.worksOutsideFolder !== true) requireFolderAccess(loaded.config.service.data_dir)
+  const { readSecret, openInput, printError, lowerPriority } = io
   const call = {
-    ...{ words, options: line.options, config: loaded.config, clock: systemClock },
-    ...{ readSecret, printError, lowerPriority },
+    ...{ words, options: line.options, config: loaded.config, written: loaded.written, clock: systemClock },
+    ...{ readSecret, openInput, printError, lowerPriority },
     terminal: io.terminal ?? null,
     showProgress: createProgress(printError, () => performance.now()),
   }

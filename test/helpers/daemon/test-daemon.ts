@@ -11,6 +11,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { stringify } from 'smol-toml'
@@ -272,7 +273,8 @@ export function messageText({ from = 'app@a.test', to = ['bob@b.test'], fields =
 }
 
 /** A command in this process, with an empty environment. */
-export async function runCommand(argv: readonly string[], secret = ''): Promise<CommandResult> {
+/** `input` is what the command reads from standard input, also as a secret. */
+export async function runCommand(argv: readonly string[], input = ''): Promise<CommandResult> {
   const out: string[] = []
   const err: string[] = []
   const status = await run({
@@ -281,7 +283,8 @@ export async function runCommand(argv: readonly string[], secret = ''): Promise<
     print: (text) => out.push(text),
     printBytes: async (bytes) => void out.push((await buffer(bytes)).toString('latin1')),
     printError: (text) => err.push(text),
-    readSecret: async () => secret,
+    readSecret: async () => input,
+    openInput: () => Readable.from([Buffer.from(input)]),
     lowerPriority: () => undefined,
   })
   const text = out.join('')

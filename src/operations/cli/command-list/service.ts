@@ -10,6 +10,7 @@ const loadStandby = () => import('../commands/standby-commands.js')
 const loadTop = () => import('../commands/top-command.js')
 const loadDoctor = () => import('../commands/doctor.js')
 const loadReload = () => import('../commands/reload.js')
+const loadConfig = () => import('../commands/config-command.js')
 
 export const serviceCommands: readonly Command[] = [
   {
@@ -88,7 +89,17 @@ export const serviceCommands: readonly Command[] = [
     usage: '[CHECK…] [--nagios]',
     summary: 'check the machine, its DNS and the service, and say how to repair what is wrong',
     options: { nagios: 'boolean' },
+    // It reports a closed data folder as a finding, and goes on with the rest.
+    worksOutsideFolder: true,
     run: async (call) => (await loadDoctor()).runDoctor(call),
+  },
+  {
+    name: 'config',
+    usage: '[KEY...]',
+    summary: 'print the settings in force and where each was set; KEY: one setting or a section of them',
+    options: {},
+    worksOutsideFolder: true,
+    run: async (call) => (await loadConfig()).showConfig(call),
   },
   {
     name: 'reload',

@@ -5,6 +5,7 @@
  * output itself. A refusal becomes one line on standard error and exit status 1, a `UsageError` exit status 2.
  */
 import type { Config } from '../../../base/config/complete.js'
+import type { WrittenConfig } from '../../../base/config/load.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { ShowProgress } from './progress.js'
@@ -28,6 +29,8 @@ export interface Answer {
   readonly status?: number
   /** A temporary file that is printed in place of lines, and removed. */
   readonly file?: string
+  /** Bytes that are printed in place of lines. */
+  readonly bytes?: readonly Buffer[]
   /** They are printed on standard error: the result may not be what was meant. */
   readonly warnings?: readonly string[]
 }
@@ -39,6 +42,8 @@ export interface Call {
   readonly words: readonly string[]
   readonly options: OptionValues
   readonly config: Config
+  /** What `config` was made from. */
+  readonly written: WrittenConfig
   readonly clock: Clock
   /** Opens the database, or creates it. It is closed after the command. */
   readonly database: () => Promise<Store>
@@ -46,6 +51,8 @@ export interface Call {
   readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt` is shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Standard input. It is not read before this is called. */
+  readonly openInput: () => AsyncIterable<Buffer>
   /** See `ProgramIo`. A process that holds a lock of the database, now or later, must not call it. */
   readonly lowerPriority: () => void
   /** Null if standard output is no terminal. */
@@ -66,6 +73,8 @@ export interface Command {
   readonly awaitsNotice?: true
   /** Refused while a server that other machines reach has a name of one label. */
   readonly needsFullNames?: true
+  /** It works for a user that may not enter the data folder. */
+  readonly worksOutsideFolder?: true
   readonly run: (call: Call) => Promise<Answer>
 }
 

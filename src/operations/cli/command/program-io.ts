@@ -1,7 +1,7 @@
 /** Defines the streams that the program reads and writes, and prints an answer. With `--json` it is one JSON value. */
 import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Answer } from './command.js'
 import { escapeControls, maskControls } from './mask-controls.js'
 import type { CommandLine } from './parse-line.js'
@@ -16,6 +16,8 @@ export interface ProgramIo {
   readonly printError: (text: string) => void
   /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** Standard input. It is not read before this is called. */
+  readonly openInput: () => AsyncIterable<Buffer>
   /** The rest of this process runs after all others that want the processor. This cannot be undone. */
   readonly lowerPriority: () => void
   /** If it is absent, standard input and output are no terminal. */
@@ -23,12 +25,20 @@ export interface ProgramIo {
 }
 
 export async function printAnswer(io: ProgramIo, line: CommandLine, answer: Answer): Promise<number> {
-  if (answer.file === undefined) return printText(io, line, answer)
-  const bytes = (await open(answer.file)).createReadStream()
-  // The open file stays readable, and nothing is left if the process is killed.
-  rmSync(answer.file)
+  const bytes = await openBytes(answer)
+  if (bytes === null) return printText(io, line, answer)
   await io.printBytes(bytes)
   return 0
+}
+
+/** Null if the answer is text. */
+async function openBytes({ bytes, file }: Answer): Promise<Readable | null> {
+  if (bytes !== undefined) return Readable.from(bytes)
+  if (file === undefined) return null
+  const opened = (await open(file)).createReadStream()
+  // The open file stays readable, and nothing is left if the process is killed.
+  rmSync(file)
+  return opened
 }
 
 /** Prints the answer and returns the exit status. */

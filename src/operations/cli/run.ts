@@ -13,14 +13,18 @@ import { formatHelp, formatOverview, standaloneCommands } from './command/help.j
 import { maskControls } from './command/mask-controls.js'
 import { type CommandLine, commonOptions, parseLine } from './command/parse-line.js'
 import { type ProgramIo, printText } from './command/program-io.js'
-import { databaseCommands } from './command-list/all-commands.js'
+import { commandGroups, databaseCommands } from './command-list/all-commands.js'
 
 /** Resolves to the exit status. */
 export async function run(io: ProgramIo): Promise<number> {
   try {
     const kinds = [...standaloneCommands, ...databaseCommands].map(({ options }) => options)
     const line = parseLine(io.argv, Object.assign({}, commonOptions, ...kinds))
-    return answerHelpOrVersion(io, line) ?? (await (await import('./dispatch.js')).dispatch(io, line))
+    const answered = answerHelpOrVersion(io, line)
+    if (answered !== null) return answered
+    if (line.words[0] !== 'completion') return await (await import('./dispatch.js')).dispatch(io, line)
+    const { completeIn } = await import('./completion/shells.js')
+    return printText(io, line, completeIn(line, [...standaloneCommands, ...databaseCommands]))
   } catch (error) {
     const { failureOf } = await import('./command/failure.js')
     const { status, text } = failureOf(error)
@@ -40,7 +44,7 @@ function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
   }
   if (!isHelp && verb !== undefined) return null
   const about = verb === 'help' ? others : words
-  const help = (about.length === 0 ? formatOverview(databaseCommands) : formatHelp(about, databaseCommands)).trimEnd()
+  const help = (about.length === 0 ? formatOverview(commandGroups) : formatHelp(about, databaseCommands)).trimEnd()
   const status = printText(io, line, { json: { help }, lines: [help] })
   return isHelp ? status : 2
 }

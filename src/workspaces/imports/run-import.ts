@@ -11,8 +11,8 @@ import type {
   SuppressionImportReport,
 } from '../../base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../records/suppressions/import-suppressions.js'
-import { recordAuditEntry } from '../accounts/access/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
+import { recordSuppressionImport } from './direct-import.js'
 import { readImportFile } from './import-file.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
 
@@ -59,10 +59,8 @@ async function importRows(
     return () => []
   }
   const journal = createJournal(deps, row, signal, isSuppressionReport)
-  const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
-  if (counts.added === 0) return () => []
-  const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const
-  return (at) => [recordAuditEntry({ ...act, at, details: counts })]
+  const report = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
+  return (at) => recordSuppressionImport({ workspaceId, actor: options.actor, at }, report)
 }
 
 type StoredReport = ContactImportReport | SuppressionImportReport

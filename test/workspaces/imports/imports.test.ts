@@ -6,9 +6,9 @@ import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/mainte
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
 import type { ImportOptions, SuppressionImportReport } from '../../../src/base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../../src/records/suppressions/import-suppressions.js'
-import { createRequestJournal } from '../../../src/servers/api/imports/run-file-import.js'
 import { insertAudience } from '../../../src/workspaces/audiences/audiences.js'
 import { beginImport } from '../../../src/workspaces/imports/begin-import.js'
+import { createDirectJournal } from '../../../src/workspaces/imports/direct-import.js'
 import type { ImportRef } from '../../../src/workspaces/imports/import-file.js'
 import {
   IMPORT_LIFETIME,
@@ -204,7 +204,7 @@ t.test('an import within its request ends with its workspace too', async (t) => 
     return database.commit(writes)
   }
   const deps = { read, commit: closing, clock: () => 1 }
-  const journal = createRequestJournal<SuppressionImportReport>(read, 'ws_1')
+  const journal = createDirectJournal<SuppressionImportReport>(read, 'ws_1')
   const target = { workspaceId: 'ws_1', reason: 'manual' } as const
   await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
   t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')

@@ -3,10 +3,13 @@ import type { Command } from '../command/command.js'
 
 const loadEmail = () => import('../commands/email-commands.js')
 const loadLog = () => import('../commands/log-command.js')
+const loadMessage = () => import('../commands/message-command.js')
 const loadSpam = () => import('../commands/spam-commands.js')
 const loadSuppression = () => import('../commands/suppression-commands.js')
 const loadTlsReport = () => import('../commands/tls-report-commands.js')
 const loadSms = () => import('../commands/sms-commands.js')
+
+const reasonUsage = '[--reason hard_bounce|spam_complaint|manual|unsubscribe]'
 
 export const messageCommands: readonly Command[] = [
   {
@@ -32,6 +35,13 @@ export const messageCommands: readonly Command[] = [
     run: async (call) => (await loadLog()).showLog(call),
   },
   {
+    name: 'message show',
+    usage: 'EMAIL_ID|QUEUE_ID|INBOUND_ID|MESSAGE-ID [--header | --raw]',
+    summary: 'show a message as it was sent or received: its parts, files and text, its header, or all of its bytes',
+    options: { header: 'boolean', raw: 'boolean' },
+    run: async (call) => (await loadMessage()).showMessage(call),
+  },
+  {
     name: 'spam learn',
     usage: 'DIR --as spam|ham [--workspace ID]',
     summary: 'train the spam classifier with a folder or a Maildir that has one message in each file',
@@ -44,6 +54,22 @@ export const messageCommands: readonly Command[] = [
     summary: 'list the addresses to which a workspace, or the service itself, sends nothing',
     options: { workspace: 'string', service: 'boolean' },
     run: async (call) => (await loadSuppression()).list(call),
+  },
+  {
+    name: 'suppression add',
+    usage: `ADDRESS... ${reasonUsage} [--service | --workspace ID]`,
+    summary: 'add addresses to the list: they are not written to from now on',
+    options: { reason: 'string', workspace: 'string', service: 'boolean' },
+    awaitsNotice: true,
+    run: async (call) => (await loadSuppression()).add(call),
+  },
+  {
+    name: 'suppression import',
+    usage: `FILE|- ${reasonUsage} [--service | --workspace ID]`,
+    summary: 'add the addresses of a CSV file of this or another service; -: from standard input',
+    options: { reason: 'string', workspace: 'string', service: 'boolean' },
+    awaitsNotice: true,
+    run: async (call) => (await loadSuppression()).importFile(call),
   },
   {
     name: 'suppression delete',

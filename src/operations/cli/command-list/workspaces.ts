@@ -76,9 +76,14 @@ export const workspaceCommands: readonly Command[] = [
   },
   {
     name: 'key create',
-    usage: '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--expires-at TIME]',
+    usage:
+      '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--domains DOMAIN[,...]] ' +
+      '[--networks NETWORK[,...]] [--expires-at TIME]',
     summary: 'create an API key and print it once',
-    options: { name: 'string', workspace: 'string', scopes: 'string', 'expires-at': 'string' },
+    options: {
+      ...{ name: 'string', workspace: 'string', scopes: 'string', domains: 'string', networks: 'string' },
+      'expires-at': 'string',
+    },
     run: async (call) => (await loadKey()).create(call),
   },
   {

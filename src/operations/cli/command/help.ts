@@ -1,8 +1,17 @@
-/** The text of `help`, `--help` and a call without arguments: all commands, or the usage of some. */
+/**
+ * The text of `help`, `--help` and a call without arguments: one screen with all commands by their tasks, the commands
+ * of one family, or the usage of one command.
+ */
 import { findClosestWord } from '../../../base/platform/closest-word.js'
 import { type Command, UsageError } from './command.js'
 
-type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
+export type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
+
+/** Commands for one task. */
+export interface CommandGroup {
+  readonly title: string
+  readonly commands: readonly DescribedCommand[]
+}
 
 /** The commands that need no database. */
 export const standaloneCommands: readonly DescribedCommand[] = [
@@ -20,9 +29,15 @@ export const standaloneCommands: readonly DescribedCommand[] = [
   },
   { name: 'version', usage: '', summary: 'print the version, as --version does', options: {} },
   { name: 'help', usage: '[COMMAND]', summary: 'list the commands, or show how to use one', options: {} },
+  {
+    name: 'completion',
+    usage: 'bash|zsh|fish',
+    summary: 'print a script that has a shell complete commands, options and their values',
+    options: {},
+  },
 ]
 
-const commonOptions: Readonly<Record<string, string>> = {
+export const commonOptionTexts: Readonly<Record<string, string>> = {
   '--config FILE': 'the configuration file; without it $POSTHORN_CONFIG, then /etc/posthorn/posthorn.toml if it exists',
   '--json': 'print one JSON value instead of text',
 }
@@ -33,22 +48,26 @@ const options: Readonly<Record<string, string>> = {
   compact: 'leave out the free pages of the database',
   'code-length': 'the number of digits of the code, 4 to 8; without it 6',
   'copy-to': 'the folder in which the copy is made; without it the data folder',
+  domains: 'sending domains that the key may use, separated by commas; without it all of the workspace',
   domain: 'only entries whose recipient is in this domain',
   email: 'the address of the owner',
   'expiry-minutes': 'how many minutes the code is valid, 1 to 60; without it 10',
   'expires-at': 'when the key ends, such as 2030-01-31T09:00:00Z',
   from: 'the sender, in a verified domain',
+  header: 'print the header fields as they are',
   'hold-queue': 'hold every entry of the queue, until "posthorn queue release"',
   inbound: 'also receive mail for the domain',
   keep: 'how many backups of this command the folder keeps; without it all',
   'no-copy': 'make no copy of the database before an upgrade',
   nagios: 'answer as a plugin of Nagios: one line, and exit status 0 ok, 1 warning or 2 critical',
   name: 'what the key is for, in your words',
+  networks: 'addresses and networks that may use the key, separated by commas, such as 192.0.2.7,2001:db8::/32; without it all',
   'older-than': 'only entries that were accepted, or became due, longer ago than this, such as 90s, 5m, 2h or 4d',
   once: 'print one snapshot and end, as it does if standard output is not a terminal',
   pace: 'the most MB to copy in a second; without it as many as the load allows',
   pattern: 'a pattern of recipients in which * means any characters, such as news-*@example.org',
   provider: 'only entries of this mailbox provider, such as google, microsoft or yahoo',
+  raw: 'print the bytes of the message, unchanged',
   reason: 'only entries that wait for this reason, such as greylisted, rate-limited or host-down',
   progress: 'show the progress, as it does if standard error is a terminal',
   repair: 'count the metrics again first, while the daemon is stopped; it repairs nothing else',
@@ -63,6 +82,7 @@ const options: Readonly<Record<string, string>> = {
   'queue rules add workspace': 'mail of this workspace, by its id',
   'setup workspace': 'the name of the workspace',
   'queue workspace': 'only entries of this workspace, by its id',
+  'suppression reason': 'why the addresses are on the list, if a line of the file does not say it; without it manual',
   'sms holds workspace': 'only prefixes of this workspace, by its id',
   'sms release workspace': 'only in this workspace, by its id; without it in all',
   'standby follow once': 'bring the copy up to date once, and end',
@@ -76,26 +96,103 @@ const options: Readonly<Record<string, string>> = {
   workspace: 'the id of the workspace; needed if there are several',
 }
 
-export function formatOverview(commands: readonly DescribedCommand[]): string {
-  const lines = [...standaloneCommands, ...commands].flatMap(({ name, usage, summary }) => [
-    `  ${`${name} ${usage}`.trim()}`,
-    `      ${summary}`,
-  ])
+/** The subjects of the families that have no command of their name alone. */
+const families: Readonly<Record<string, string>> = {
+  workspace: 'workspaces',
+  user: 'people',
+  key: 'API keys',
+  domain: 'domains that send and receive mail',
+  queue: 'the outbound queue',
+  'queue rules': 'rules that hold mail',
+  breaker: 'mail that is held because too much of it bounces',
+  suppression: 'addresses that are not written to',
+  sms: 'verification codes',
+  standby: 'a copy of the database on another machine',
+}
+
+const SCREEN_WIDTH = 80
+
+export function formatOverview(groups: readonly CommandGroup[]): string {
+  const all = [{ title: 'This program', commands: standaloneCommands }, ...groups].map(({ title, commands }) => {
+    const words = new Set(commands.map(({ name }) => name.split(' ', 1)[0] ?? ''))
+    return { title, rows: [...words].map((word) => describeFamily(word, commands)) }
+  })
+  const width = Math.max(...all.flatMap(({ rows }) => rows.map(([name]) => name.length)))
   return [
     'posthorn COMMAND [--config FILE] [--json]',
+    ...all.flatMap(({ title, rows }) => ['', `${title}:`, ...rows.flatMap((row) => formatRow(row, width))]),
     '',
+<<<<<<< HEAD
     ...lines,
     '',
     '"posthorn help COMMAND" shows the options of a command. Exit status: 0 done, 1 refused or failed, 2 wrong usage.',
+=======
+    '"posthorn help COMMAND" shows the usage and the options of a command, or lists',
+    'those of a family. Exit status: 0 done, 1 refused or failed, 2 wrong usage.',
+>>>>>>> bb010582 (Messages can be shown, addresses suppressed and imported, keys limited on the command line; help is one screen)
     '',
   ].join('\n')
 }
 
-/** The usage of every command that begins with these words. Throws a UsageError if there is none. */
+type Row = readonly [name: string, text: string]
+
+/** All commands that begin with a word, in one row. */
+function describeFamily(word: string, commands: readonly DescribedCommand[]): Row {
+  const members = commands.filter(({ name }) => startsWithWords(name.split(' '), [word]))
+  const [first, ...others] = members
+  if (first !== undefined && others.length === 0) return [first.name, shorten(first.summary)]
+  const own = members.find(({ name }) => name === word)
+  const verbs = new Set(members.flatMap(({ name }) => name.split(' ')[1] ?? []))
+  return [word, `${families[word] ?? shorten(own?.summary ?? '')}: ${own === undefined ? '' : 'also '}${[...verbs].join(', ')}`]
+}
+
+/** The first clause of a summary. */
+function shorten(summary: string): string {
+  return summary.split(/[;:]/, 1)[0] ?? summary
+}
+
+/** Later lines of the text begin below its first line. */
+function formatRow([name, text]: Row, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = `  ${name.padEnd(width)} `
+  for (const word of text.split(' ')) {
+    if (line.length + 1 + word.length > SCREEN_WIDTH && line.trim() !== '') {
+      lines.push(line)
+      line = ' '.repeat(width + 3)
+    }
+    line += ` ${word}`
+  }
+  return [...lines, line]
+}
+
+/**
+ * The usage of the command that these words name, and the commands that begin with them. Throws a UsageError if there
+ * is none.
+ */
 export function formatHelp(words: readonly string[], commands: readonly DescribedCommand[]): string {
   const found = [...standaloneCommands, ...commands].filter(({ name }) => startsWithWords(name.split(' '), words))
   if (found.length === 0) throw unknownCommandError(words, commands)
-  return found.map(formatUsage).join('\n')
+  // Arguments may follow the name of the command.
+  const named = found
+    .filter(({ name }) => name.split(' ').length <= words.length)
+    .toSorted((one, other) => other.name.length - one.name.length)[0]
+  const family = found.filter(({ name }) => named === undefined || name.startsWith(`${named.name} `))
+  const listed = named === undefined || named.name === words.join(' ') ? family : []
+  return [...(named === undefined ? [] : [formatUsage(named)]), ...formatFamily(words, listed)].join('\n')
+}
+
+function formatFamily(words: readonly string[], listed: readonly DescribedCommand[]): readonly string[] {
+  if (listed.length === 0) return []
+  const name = words.join(' ')
+  const subject = families[name] === undefined ? '' : `: ${families[name]}`
+  const width = Math.max(...listed.map((command) => command.name.length))
+  return [
+    `posthorn ${name} ...${subject}`,
+    ...listed.flatMap((command) => formatRow([command.name, command.summary], width)),
+    '',
+    `"posthorn help ${listed[0]?.name}" shows the usage and the options of one.`,
+    '',
+  ]
 }
 
 /** Names the command that was probably meant, or the commands that begin with the same word. */
@@ -124,8 +221,8 @@ function startsWithWords(name: readonly string[], words: readonly string[]): boo
 }
 
 function formatUsage({ name, usage, summary, options }: DescribedCommand): string {
-  const rows = Object.keys(options).map((option) => [`--${option}`, descriptionOf(name, option)] as const)
-  const all = [...rows, ...Object.entries(commonOptions)]
+  const rows = Object.keys(options).map((option) => [`--${option}`, describeOption(name, option)] as const)
+  const all = [...rows, ...Object.entries(commonOptionTexts)]
   const width = Math.max(...all.map(([option]) => option.length))
   return [
     `posthorn ${`${name} ${usage}`.trim()}`,
@@ -136,6 +233,6 @@ function formatUsage({ name, usage, summary, options }: DescribedCommand): strin
   ].join('\n')
 }
 
-function descriptionOf(command: string, option: string): string {
+export function describeOption(command: string, option: string): string {
   return options[`${command} ${option}`] ?? options[`${command.split(' ')[0]} ${option}`] ?? options[option] ?? ''
 }

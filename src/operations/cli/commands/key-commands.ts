@@ -1,6 +1,8 @@
 /** `key create|list|revoke`: the API keys of a workspace. */
 
+import { tryParseDomainName } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { parseNetwork } from '../../../base/platform/ip-address.js'
 import { WriteConflict } from '../../../base/storage/db/write.js'
 import type { Scope } from '../../../base/storage/tables/account-tables.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
@@ -8,12 +10,14 @@ import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import { scopes } from '../../../workspaces/accounts/access/principal.js'
 import { generateKey, keysOfWorkspace } from '../../../workspaces/accounts/keys/api-keys.js'
 import { createKeyAudited, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
+import { MAX_LIMIT_ITEMS } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
 import { ownerOf } from '../../../workspaces/accounts/workspace/workspaces.js'
 import {
   type Answer,
   type Call,
   CommandFailed,
+  type OptionValues,
   refuseExtraWords,
   requiredOption,
   requiredWord,
@@ -28,12 +32,18 @@ export async function create({ words, options, database, clock }: Call): Promise
   const now = clock()
   const name = requiredOption(options, 'name')
   const granted = parseScopes(textOption(options, 'scopes'))
-  const expiresAt = parseExpiry(textOption(options, 'expires-at'), now)
+  const limits = {
+    expiresAt: parseExpiry(textOption(options, 'expires-at'), now),
+    allowedDomains: parseList(options, 'domains', 'a domain name', tryParseDomainName),
+    allowedNetworks: parseList(options, 'networks', 'an address, or a network such as 192.0.2.0/24', (text) => {
+      return parseNetwork(text)?.text ?? null
+    }),
+  }
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, options)
   const owner = ownerOf(read, { workspaceId })[0]
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
-  const key = generateKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, expiresAt })
+  const key = generateKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, ...limits })
   await commit(createKeyAudited(key, operatorActor))
   return {
     json: toCreatedKeyResource(key),
@@ -48,6 +58,23 @@ function parseScopes(scopeList: string | undefined): readonly Scope[] {
   const unknown = requested.find((scope) => !known.some((good) => good === scope))
   if (unknown === undefined) return known
   throw new UsageError(`--scopes: found "${unknown}", allowed: ${scopes.join(', ')}`)
+}
+
+/** The items of an option, separated by commas. An option that is not given has none, and limits nothing. */
+function parseList<Item extends string>(
+  options: OptionValues,
+  name: string,
+  allowed: string,
+  parse: (text: string) => Item | null,
+): readonly Item[] {
+  const items = textOption(options, name)?.split(',') ?? []
+  if (items.length > MAX_LIMIT_ITEMS)
+    throw new UsageError(`--${name}: found ${items.length}, allowed: at most ${MAX_LIMIT_ITEMS}`)
+  return items.map((item) => {
+    const parsed = parse(item.trim())
+    if (parsed === null) throw new UsageError(`--${name}: found "${item.trim()}", allowed: ${allowed}`)
+    return parsed
+  })
 }
 
 function parseExpiry(given: string | undefined, now: number): number | null {

@@ -1,14 +1,28 @@
-/** `suppression list|delete`: the suppressed addresses of a workspace or of the service itself. */
+/** `suppression list|add|import|delete`: the suppressed addresses of a workspace or of the service itself. */
+import { createReadStream } from 'node:fs'
 
-import { parseAddress } from '../../../base/mail/address.js'
+import { type Address, explainAddress, tryParseForeignAddress } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { SuppressionImportReport, SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
 import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
-import { findSuppression, removeSuppression, type Suppression } from '../../../records/suppressions/suppressions.js'
+import {
+  findSuppression,
+  removeSuppression,
+  type Suppression,
+  suppress,
+  suppressionReasons,
+} from '../../../records/suppressions/suppressions.js'
 import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import {
+  createDirectJournal,
+  MAX_IMPORT_BYTES,
+  recordSuppressionImport,
+} from '../../../workspaces/imports/direct-import.js'
 import {
   type Answer,
   type Call,
@@ -59,9 +73,90 @@ export async function list({ words, options, database }: Call): Promise<Answer> 
   }
 }
 
+/** Nothing is added if one of the addresses is none. */
+export async function add({ words, options, database, clock }: Call): Promise<Answer> {
+  requiredWord(words, 0, 'ADDRESS')
+  const addresses = words.map(parseSuppressed)
+  const reason = parseReason(options)
+  const store = await database()
+  const workspaceId = chooseList(store.read, options)
+  const added = []
+  for (const email of addresses) {
+    added.push(
+      await suppress(store, { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: clock() }),
+    )
+  }
+  const describe = ({ record, isNew }: (typeof added)[number]): string =>
+    `${record.email} ${isNew ? 'is not written to from now on' : `was on the list already (${record.reason})`}`
+  return {
+    json: {
+      data: added.map(({ record: { id, email, reason, created_at }, isNew }) => {
+        return { id, email, reason, created_at: formatTimestamp(created_at), added: isNew }
+      }),
+    },
+    lines: added.map(describe),
+  }
+}
+
+/** The mailbox of another server, which may have a form that is not allowed here. */
+function parseSuppressed(text: string): Address {
+  const address = tryParseForeignAddress(text)
+  if (address !== null) return address
+  const rule = explainAddress(text, 'allowed: a mail address, local@domain')
+  throw new CommandFailed(`ADDRESS: found "${text}", ${rule}`)
+}
+
+function parseReason(options: OptionValues): SuppressionReason {
+  const given = textOption(options, 'reason') ?? 'manual'
+  const reason = suppressionReasons.find((one) => one === given)
+  if (reason !== undefined) return reason
+  throw new UsageError(`--reason: found "${given}", allowed: ${suppressionReasons.join(', ')}`)
+}
+
+/** The file is read completely before anything is changed. Lines that are refused do not keep others from the list. */
+export async function importFile({ words, options, database, clock, openInput }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const name = requiredWord(words, 0, 'FILE')
+  const reason = parseReason(options)
+  const file = await readFile(name === '-' ? openInput() : createReadStream(name))
+  await countSuppressionRows(file)
+  const { read, commit } = await database()
+  const workspaceId = chooseList(read, options)
+  const report = await importSuppressions(
+    { read, commit, clock },
+    { workspaceId, reason },
+    file,
+    createDirectJournal(read, workspaceId),
+    (result) => recordSuppressionImport({ workspaceId, actor: operatorActor, at: clock() }, result),
+  )
+  return { json: report, lines: describeImport(report), failed: report.refused > 0 }
+}
+
+async function readFile(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of bytes) {
+    pieces.push(piece)
+    size += piece.length
+    if (size > MAX_IMPORT_BYTES) throw new CommandFailed(`FILE: is larger than ${MAX_IMPORT_BYTES} bytes: divide it`)
+  }
+  return Buffer.concat(pieces)
+}
+
+function describeImport({ provider, added, known, refused, refusals }: SuppressionImportReport): readonly string[] {
+  const rest = refused - refusals.length
+  return [
+    `${provider === 'list' ? 'a list' : `a file of ${provider}`}: ${added} added, ${known} known already, ${refused} refused`,
+    ...refusals.map(({ line, field, reason, value }) => {
+      return `  line ${line}: ${field === null ? '' : `${field} `}${value === null ? '' : `"${value}" `}${reason}`
+    }),
+    ...(rest > 0 ? [`  and ${rest} more lines`] : []),
+  ]
+}
+
 export async function remove({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
-  const address = parseAddress(requiredWord(words, 0, 'ADDRESS'))
+  const address = parseSuppressed(requiredWord(words, 0, 'ADDRESS'))
   const { read, commit } = await database()
   const workspaceId = chooseList(read, options)
   const row = findSuppression(read, workspaceId, address)

@@ -4,14 +4,12 @@
  */
 
 import { z } from 'zod'
-import { Refusal } from '../../../base/mail/refusal.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { ImportJournal } from '../../../base/storage/db/csv-import.js'
 import type { Store } from '../../../base/storage/db/database.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
 import type { ImportOptions } from '../../../base/storage/tables/content-tables.js'
-import { requireWorkspace, workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { beginImport } from '../../../workspaces/imports/begin-import.js'
+import { createDirectJournal, MAX_IMPORT_BYTES } from '../../../workspaces/imports/direct-import.js'
 import type { ImportRunner } from '../../../workspaces/imports/import-runner.js'
 import { type Answer, json } from '../http/answer.js'
 import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
@@ -24,8 +22,7 @@ export interface ImportRouteDeps extends Store {
   readonly imports: ImportRunner
 }
 
-/** 25 MB. */
-export const importFileLimit: FileLimit = { bytes: 25 * 1_048_576, tooLarge: 'too-large' }
+export const importFileLimit: FileLimit = { bytes: MAX_IMPORT_BYTES, tooLarge: 'too-large' }
 
 /** Rows of a file that is imported before its request is answered. */
 const MAX_SYNC_ROWS = 1_000
@@ -60,22 +57,10 @@ export function runFileImport<Report>(
 ): Promise<Answer> {
   return withFileInMemory(uploaded, deps.files, workspaceId, async (file) => {
     const total = await countRows(file)
-    if (total <= MAX_SYNC_ROWS) return json(200, await importRows(file, createRequestJournal(deps.read, workspaceId)))
+    if (total <= MAX_SYNC_ROWS) return json(200, await importRows(file, createDirectJournal(deps.read, workspaceId)))
     check?.()
     const ref = await beginImport(deps, { workspaceId, options, file, total }, now)
     deps.imports.begin(ref)
     return json(202, { data: { import_id: ref.id, status: 'processing' } })
   })
-}
-
-/** The journal of an import that ends with its request: it asserts that the workspace still exists, and notes nothing. */
-export function createRequestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
-  return {
-    resumeFrom: null,
-    recordProgress: () => [requireWorkspace({ id: workspaceId })],
-    assertMayContinue: () => {
-      if (workspaceById(read, { id: workspaceId }).length > 0) return
-      throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
-    },
-  }
 }

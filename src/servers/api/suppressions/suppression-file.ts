@@ -5,7 +5,8 @@ import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionImportReport } from '../../../base/storage/tables/content-tables.js'
 import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
 import { suppressionReasons } from '../../../records/suppressions/suppressions.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
+import { recordSuppressionImport } from '../../../workspaces/imports/direct-import.js'
 import { type Route, uploadRoute } from '../http/route/route.js'
 import { suppressionReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
@@ -36,9 +37,8 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
     run: ({ principal, query: { reason }, body: file, now }) => {
       const { workspaceId } = principal
       const actor = actorOf(principal)
-      const act = { workspaceId, actor, action: 'suppressions.imported', target: workspaceId, at: now } as const
-      const noteEnd = ({ refusals: _, ...details }: SuppressionImportReport): readonly Write[] =>
-        details.added === 0 ? [] : [recordAuditEntry({ ...act, details })]
+      const noteEnd = (report: SuppressionImportReport): readonly Write[] =>
+        recordSuppressionImport({ workspaceId, actor, at: now }, report)
       return runFileImport<SuppressionImportReport>(deps, file, {
         workspaceId,
         options: { kind: 'suppressions', reason, actor },

@@ -23,7 +23,7 @@ import {
   MAX_LIVE_KEYS,
 } from '../../../workspaces/accounts/keys/api-keys.js'
 import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
-import { narrowLimits, noLimits, parseKeyLimits } from '../../../workspaces/accounts/keys/key-limits.js'
+import { MAX_LIMIT_ITEMS, narrowLimits, noLimits, parseKeyLimits } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
@@ -38,8 +38,6 @@ interface ApiKeyDeps extends Store {
   readonly changes: Pick<Changes, 'keyRevoked'>
 }
 
-const MAX_LIST = 50
-
 const scopeList = withMaxSize(
   scopes.length,
   'scopes, each once',
@@ -50,8 +48,8 @@ const scopeList = withMaxSize(
 )
 
 function listOf<T>(item: z.ZodType<T, string>): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodType<T, string>>>> {
-  const allowed = `allowed: a list of at most ${MAX_LIST}`
-  return withMaxSize(MAX_LIST, 'of them', z.array(item, allowed).max(MAX_LIST, allowed)).optional()
+  const allowed = `allowed: a list of at most ${MAX_LIMIT_ITEMS}`
+  return withMaxSize(MAX_LIMIT_ITEMS, 'of them', z.array(item, allowed).max(MAX_LIMIT_ITEMS, allowed)).optional()
 }
 
 const keyRequest = z

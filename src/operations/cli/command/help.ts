@@ -143,7 +143,10 @@ function describeFamily(word: string, commands: readonly DescribedCommand[]): Ro
   if (first !== undefined && others.length === 0) return [first.name, shorten(first.summary)]
   const own = members.find(({ name }) => name === word)
   const verbs = new Set(members.flatMap(({ name }) => name.split(' ')[1] ?? []))
-  return [word, `${families[word] ?? shorten(own?.summary ?? '')}: ${own === undefined ? '' : 'also '}${[...verbs].join(', ')}`]
+  return [
+    word,
+    `${families[word] ?? shorten(own?.summary ?? '')}: ${own === undefined ? '' : 'also '}${[...verbs].join(', ')}`,
+  ]
 }
 
 /** The first clause of a summary. */

@@ -82,9 +82,7 @@ export async function add({ words, options, database, clock }: Call): Promise<An
   const workspaceId = chooseList(store.read, options)
   const added = []
   for (const email of addresses) {
-    added.push(
-      await suppress(store, { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: clock() }),
-    )
+    added.push(await suppress(store, { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: clock() }))
   }
   const describe = ({ record, isNew }: (typeof added)[number]): string =>
     `${record.email} ${isNew ? 'is not written to from now on' : `was on the list already (${record.reason})`}`

@@ -38,7 +38,13 @@ export function storedEmail(read: Read, { email, recipientId }: EmailLookup): St
     ...{ kind: 'email', id, workspaceId, status },
     notes: [
       ['accepted', formatTimestamp(created_at)],
-      ['envelope', describeEnvelope(email.envelope_from, recipients.map(({ address }) => address))],
+      [
+        'envelope',
+        describeEnvelope(
+          email.envelope_from,
+          recipients.map(({ address }) => address),
+        ),
+      ],
       ...(copyOf === undefined ? [] : [['as sent to', copyOf.address] as const]),
     ],
     read: () => {

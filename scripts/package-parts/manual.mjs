@@ -1,0 +1,52 @@
+/**
+ * Writes the manual page posthorn(1) from the commands: one page, in which a reader searches.
+ *
+ *   node manual.mjs --version V --date 2026-01-31     prints it
+ */
+import { parseArgs } from 'node:util'
+
+const cli = new URL('../../dist/src/operations/cli/', import.meta.url)
+const { commandGroups } = await import(new URL('command-list/all-commands.js', cli))
+const { commonOptionTexts, describeOption, standaloneCommands } = await import(new URL('command/help.js', cli))
+
+const text = { type: 'string' }
+const { version, date } = parseArgs({ options: { version: text, date: text } }).values
+process.stdout.write(`${writePage().join('\n')}\n`)
+
+function writePage() {
+  const groups = [{ title: 'This program', commands: standaloneCommands }, ...commandGroups]
+  return [
+    `.TH POSTHORN 1 "${date}" "posthorn ${escape(version)}" "Posthorn"`,
+    ...section('Name', [escape('posthorn - self-hosted mail server for applications')]),
+    ...section('Synopsis', ['.B posthorn', '.I COMMAND', escape('[--config FILE] [--json]')]),
+    ...section('Description', [
+      escape('Each command works beside a running daemon where it does not say otherwise.'),
+      escape('Options may stand before or after the command.'),
+    ]),
+    ...section(
+      'Options',
+      Object.entries(commonOptionTexts).flatMap((option) => item(option)),
+    ),
+    ...groups.flatMap(({ title, commands }) => section(title, commands.flatMap(describeCommand))),
+    ...section('Exit status', ['0 done, 1 refused or failed, 2 wrong usage.']),
+    ...section('Files', item(['/etc/posthorn/posthorn.toml', 'the configuration of a package'])),
+  ]
+}
+
+const section = (title, lines) => [`.SH ${title.toUpperCase()}`, ...lines]
+const item = ([term, meaning], rest = '') => ['.TP', `\\fB${escape(term)}\\fR${rest}`, escape(meaning)]
+
+function describeCommand({ name, usage, summary, options }) {
+  const described = Object.keys(options).flatMap((option) => item([`--${option}`, describeOption(name, option)]))
+  const rest = usage === '' ? '' : ` ${escape(usage)}`
+  return [...item([name, summary], rest), ...(described.length === 0 ? [] : ['.RS', ...described, '.RE'])]
+}
+
+/** A hyphen is a minus sign, so that it can be copied. A line must not begin as a request does. */
+function escape(given) {
+  return given
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replace(/^(?=[.'])/gm, '\\&')
+    .replace(/[^\0-\x7f]/gu, (one) => `\\[u${one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`)
+}

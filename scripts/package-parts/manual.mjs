@@ -16,12 +16,12 @@ process.stdout.write(`${writePage().join('\n')}\n`)
 function writePage() {
   const groups = [{ title: 'This program', commands: standaloneCommands }, ...commandGroups]
   return [
-    `.TH POSTHORN 1 "${date}" "posthorn ${escape(version)}" "Posthorn"`,
-    ...section('Name', [escape('posthorn - self-hosted mail server for applications')]),
-    ...section('Synopsis', ['.B posthorn', '.I COMMAND', escape('[--config FILE] [--json]')]),
+    `.TH POSTHORN 1 "${date}" "posthorn ${toRoff(version)}" "Posthorn"`,
+    ...section('Name', [toRoff('posthorn - self-hosted mail server for applications')]),
+    ...section('Synopsis', ['.B posthorn', '.I COMMAND', toRoff('[--config FILE] [--json]')]),
     ...section('Description', [
-      escape('Each command works beside a running daemon where it does not say otherwise.'),
-      escape('Options may stand before or after the command.'),
+      toRoff('Each command works beside a running daemon where it does not say otherwise.'),
+      toRoff('Options may stand before or after the command.'),
     ]),
     ...section(
       'Options',
@@ -34,16 +34,16 @@ function writePage() {
 }
 
 const section = (title, lines) => [`.SH ${title.toUpperCase()}`, ...lines]
-const item = ([term, meaning], rest = '') => ['.TP', `\\fB${escape(term)}\\fR${rest}`, escape(meaning)]
+const item = ([term, meaning], rest = '') => ['.TP', `\\fB${toRoff(term)}\\fR${rest}`, toRoff(meaning)]
 
 function describeCommand({ name, usage, summary, options }) {
   const described = Object.keys(options).flatMap((option) => item([`--${option}`, describeOption(name, option)]))
-  const rest = usage === '' ? '' : ` ${escape(usage)}`
+  const rest = usage === '' ? '' : ` ${toRoff(usage)}`
   return [...item([name, summary], rest), ...(described.length === 0 ? [] : ['.RS', ...described, '.RE'])]
 }
 
 /** A hyphen is a minus sign, so that it can be copied. A line must not begin as a request does. */
-function escape(given) {
+function toRoff(given) {
   return given
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')

@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { run } from '../../../src/operations/cli/run.js'
@@ -107,6 +108,7 @@ export async function runInProcess({ file }: Installation, ...words: readonly st
     },
     printBytes: () => Promise.reject(new Error('no command of this test prints bytes')),
     readSecret: async () => '',
+    openInput: () => Readable.from([]),
     lowerPriority: () => undefined,
     printError: (text) => {
       texts.stderr += text

@@ -89,9 +89,17 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
   t.match(await run('queue', 'hold'), { status: 2, err: /name the entries/ })
   const help = await runCommand(['--help'])
   t.match(help, { status: 0, err: '' })
-  for (const name of ['serve', 'check', 'setup', 'key create', 'queue delete', 'domain import-key', 'verify-data']) {
-    t.match(help.out, new RegExp(`^  ${name}\\b`, 'm'), name)
+  for (const { name } of databaseCommands) {
+    t.match(help.out, new RegExp(`^ {2}${name.split(' ', 1)[0]}\\b`, 'm'), `${name} or its family`)
   }
+  t.match(help.out, /^ {2}key +API keys: create, list, revoke$/m)
+  t.match(help.out, /^ {2}setup +make the first workspace/m)
+  const lines = help.out.split('\n')
+  t.ok(lines.length < 60, `one screen: ${lines.length} lines`)
+  t.same(
+    lines.filter((line) => line.length > 80),
+    [],
+  )
   t.match(await runCommand([]), { status: 2, out: help.out })
   t.equal((await runCommand(['help'])).out, help.out)
   t.equal((await runCommand(['-h'])).out, help.out)
@@ -128,7 +136,13 @@ t.test('each command has its own help with every option, and needs no configurat
   }
   t.match((await runCommand(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
   const keys = (await runCommand(['key', '--help'])).out
-  for (const name of ['key create', 'key list', 'key revoke']) t.match(keys, new RegExp(`^posthorn ${name} `, 'm'))
+  t.match(keys, /^posthorn key \.\.\.: API keys\n {2}key create {2}make an API key/)
+  for (const name of ['key list', 'key revoke']) t.match(keys, new RegExp(`^  ${name} `, 'm'))
+  t.match(await runCommand(['help', 'queue', 'rules']), { out: /^ {2}queue rules add +hold mail/m })
+  const warmUp = (await runCommand(['help', 'warmup'])).out
+  t.match(warmUp, /^posthorn warmup\n[\s\S]*^ {2}warmup skip +end the/m, 'a command that is a family too')
+  t.notMatch((await runCommand(['help', 'warmup', 'skip'])).out, /warmup restart/)
+  t.match(await runCommand(['help', 'quue']), { status: 2, err: /did you mean "queue"/ })
   t.match(await runCommand(['help', 'serve']), { status: 0, out: /^posthorn serve \[--no-copy\]\n.*SIGHUP/ })
   t.match(await runCommand(['help', 'nonsense']), { status: 2, err: /unknown command: nonsense/ })
   t.match(await runCommand(['nonsense', '--help']), { status: 2, err: /unknown command: nonsense/ })

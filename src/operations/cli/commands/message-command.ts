@@ -57,9 +57,9 @@ function toLines(text: string): readonly string[] {
 async function showParts(message: StoredMessage, raw: Buffer): Promise<Answer> {
   const parts = await readParts(message, raw)
   const { kind, id, workspaceId, status, notes } = message
-  const valueOf = (name: string): string | null =>
+  const fieldNamed = (name: string): string | null =>
     parts.headers.find((field) => field.name.toLowerCase() === name)?.value ?? null
-  const fields = Object.fromEntries(shownFields.map((name) => [name.replace('-', '_'), valueOf(name)]))
+  const fields = Object.fromEntries(shownFields.map((name) => [name.replace('-', '_'), fieldNamed(name)]))
   const { html, text, attachments } = parts
   return {
     json: {
@@ -68,7 +68,7 @@ async function showParts(message: StoredMessage, raw: Buffer): Promise<Answer> {
     },
     lines: [
       `${id}  ${kind}  ${status}`,
-      ...shownFields.flatMap((name) => formatFact(name, valueOf(name))),
+      ...shownFields.flatMap((name) => formatFact(name, fieldNamed(name))),
       ...notes.flatMap(([name, value]) => formatFact(name, value)),
       ...formatFact('size', `${raw.length} bytes`),
       ...formatFact('parts', describeParts(parts)),

@@ -21,5 +21,5 @@ export function completeIn({ words, options }: CommandLine, commands: readonly D
   const write = writers.get(shell)
   if (write === undefined) throw new UsageError(`found ${shell}; allowed: ${shells}`)
   const script = write(listPlaces(commands))
-  return { json: { shell, script: `${script.join('\n')}\n` }, lines: script }
+  return { json: { shell, script }, lines: script.trimEnd().split('\n') }
 }

@@ -69,6 +69,20 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
   t.match(made, { id: uuidPattern, name: 'app', key: /^ph_/, key_prefix: /^ph_/, created_at: timestampPattern })
   const { id, key, key_prefix } = made as { id: string; key: string; key_prefix: string }
   t.match(made, { scopes: ['send', 'read'], expires_at: null, allowed_networks: [], allowed_domains: [] })
+  const options = ['--domains', 'A.test, b.test', '--networks=192.0.2.7,2001:db8::/32']
+  t.match((await run('key', 'create', '--name', 'narrow', ...options, '--json')).json(), {
+    allowed_domains: ['a.test', 'b.test'],
+    allowed_networks: ['192.0.2.7/32', '2001:db8::/32'],
+  })
+  for (const wrong of ['--domains=a b', '--domains=a.test,', '--networks=192.0.2.0/33', '--networks=home']) {
+    const [name, value = ''] = wrong.split('=')
+    t.match(await run('key', 'create', '--name', 'wrong', wrong), {
+      status: 2,
+      err: `${name}: found "${value.split(',').at(-1)}", allowed: `,
+    })
+  }
+  const many = Array.from({ length: 51 }, (_, n) => `d${n}.test`).join(',')
+  t.match(await run('key', 'create', '--name', 'wide', '--domains', many), { status: 2, err: /found 51, allowed: at most/ })
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const shown = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
   t.match(shown, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
@@ -77,6 +91,7 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
   t.match(listed.data, [
     { name: 'first key', scopes: ['full'] },
     { id, name: 'app', key_prefix, scopes: ['send', 'read'], last_used_at: null, revoked_at: null, expires_at: null },
+    { name: 'narrow', allowed_domains: ['a.test', 'b.test'] },
     { name: 'brief', expires_at: soon },
   ])
   t.notOk(JSON.stringify(listed).includes(key))
@@ -86,10 +101,11 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
   t.match(log, [
     ['workspace.created', workspace_id, { name: 'Acme', owner: user_id }],
     ['api_key.created', id, { name: 'app', key_prefix, scopes: ['send', 'read'] }],
+    ['api_key.created', uuidPattern, { name: 'narrow', allowed_networks: ['192.0.2.7/32', '2001:db8::/32'] }],
     ['api_key.created', uuidPattern, { name: 'brief', expires_at: soon }],
     ['api_key.revoked', id, {}],
   ])
-  t.equal(log.length, 4, 'what failed is no act')
+  t.equal(log.length, 5, 'what failed is no act')
   t.notOk(JSON.stringify(log).includes(key))
   t.match(await run('key', 'list'), { out: new RegExp(`^${id} +app +${key_prefix} +- +2`, 'm') })
   const long = await run('key', 'create', '--name', 'x'.repeat(101))

@@ -4,10 +4,8 @@
  *   node manual.mjs --version V --date 2026-01-31     prints it
  */
 import { parseArgs } from 'node:util'
-
-const cli = new URL('../../dist/src/operations/cli/', import.meta.url)
-const { commandGroups } = await import(new URL('command-list/all-commands.js', cli))
-const { commonOptionTexts, describeOption, standaloneCommands } = await import(new URL('command/help.js', cli))
+import { commonOptionTexts, describeOption, standaloneCommands } from '../../dist/src/operations/cli/command/help.js'
+import { commandGroups } from '../../dist/src/operations/cli/command-list/all-commands.js'
 
 const text = { type: 'string' }
 const { version, date } = parseArgs({ options: { version: text, date: text } }).values

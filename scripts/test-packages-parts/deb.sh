@@ -12,9 +12,17 @@ readonly unit=$root/usr/lib/systemd/system/posthorn.service configuration=$root/
 installed_version() { [[ $(within dpkg-query --show --showformat='${db:Status-Status} ${Version}' posthorn) == "installed $1" ]]; }
 nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
 
+has_completions() {
+  grep -q '^complete -F _posthorn' "$root/usr/share/bash-completion/completions/posthorn" &&
+    grep -q '^#compdef posthorn' "$root/usr/share/zsh/vendor-completions/_posthorn" &&
+    grep -q '^complete -c posthorn' "$root/usr/share/fish/vendor_completions.d/posthorn.fish"
+}
+
 first_installation() {
   check 'it installs' within dpkg -i "$old"
   check 'the program runs' grep -q "posthorn $OLD" <(within posthorn version)
+  check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/share/man/man1/posthorn.1.gz")
+  check 'bash, zsh and fish find their completions' has_completions
   check 'root owns the configuration, the group posthorn reads it' has_mode /etc/posthorn/posthorn.toml '640 root posthorn'
   check 'only the daemon reads its data' has_mode /var/lib/posthorn '700 posthorn posthorn'
   check 'only root reads credentials' has_mode /etc/posthorn/credentials '700 root root'

@@ -28,6 +28,8 @@ dry_run() {
 first_installation() {
   check 'it installs' within "$old"
   check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
+  check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/local/share/man/man1/posthorn.1.gz")
+  check 'zsh finds its completions' grep -q '^#compdef posthorn' "$root/usr/local/share/zsh/site-functions/_posthorn"
   check 'the unit starts it where it is' grep -q "^ExecStart=$program serve" "$unit"
   check 'root owns the configuration, the group posthorn reads it' has_mode /etc/posthorn/posthorn.toml '640 root posthorn'
   check 'only the daemon reads its data' has_mode /var/lib/posthorn '700 posthorn posthorn'

@@ -122,14 +122,8 @@ export function formatOverview(groups: readonly CommandGroup[]): string {
     'posthorn COMMAND [--config FILE] [--json]',
     ...all.flatMap(({ title, rows }) => ['', `${title}:`, ...rows.flatMap((row) => formatRow(row, width))]),
     '',
-<<<<<<< HEAD
-    ...lines,
-    '',
-    '"posthorn help COMMAND" shows the options of a command. Exit status: 0 done, 1 refused or failed, 2 wrong usage.',
-=======
     '"posthorn help COMMAND" shows the usage and the options of a command, or lists',
     'those of a family. Exit status: 0 done, 1 refused or failed, 2 wrong usage.',
->>>>>>> bb010582 (Messages can be shown, addresses suppressed and imported, keys limited on the command line; help is one screen)
     '',
   ].join('\n')
 }

@@ -84,6 +84,11 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
   readonly doctor: DoctorConfig
 }
 
+/** The name of a host of the zone. It is the zone itself if that begins with the label, as `mail.example.net` does. */
+export function hostInZone(label: string, zone: string): string {
+  return zone.startsWith(`${label}.`) ? zone : `${label}.${zone}`
+}
+
 /** `folder` is the folder of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
   const { service, tls, api, limits, sms, standby, doctor } = settings
@@ -95,7 +100,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       hostname,
       data_dir: dataDirOf(settings, machine, folder),
       zone,
-      inbound_mx_host: service.inbound_mx_host ?? parseDomainName(`mx.${zone}`),
+      inbound_mx_host: service.inbound_mx_host ?? parseDomainName(hostInZone('mx', zone)),
       mail_from: service.mail_from ?? parseAddress(`posthorn@${zone}`),
       public_url: service.public_url ?? defaultPublicUrl(hostname, api.listen),
       public_addresses: service.public_addresses,

@@ -13,6 +13,11 @@ export function findOwnerDomain(name: string): string | null {
   return getDomain(name, { allowPrivateDomains: true })
 }
 
+/** The same for any name: one below a suffix that is on no list, as `mail.example.test`, belongs to its last two labels. */
+export function ownerDomainOf(name: string): string {
+  return findOwnerDomain(name) ?? name.split('.').slice(-2).join('.')
+}
+
 /**
  * The domain below a suffix of a registry: `github.io`, which may give the names below it to others. Null for an
  * address, a suffix and a name of one label.

@@ -65,6 +65,13 @@ export function reverseAddress(text: string): string | null {
     .join('.')
 }
 
+/** The name of its PTR record (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+export function toReverseName(address: IpAddress): string {
+  if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
+  const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
+  return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`
+}
+
 const unpublishable = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
 
 /** Whether DNS can publish it. It must be the address of one machine, not IPv4-mapped, without a zone identifier. */

@@ -13,7 +13,7 @@ import { standaloneCommands, unknownCommandError } from './command/help.js'
 import { maskControls } from './command/mask-controls.js'
 import { type CommandLine, refuseForeignOptions } from './command/parse-line.js'
 import { becomeOwner, requireFolderAccess } from './command/process-user.js'
-import { type ProgramIo, printAnswer, printText } from './command/program-io.js'
+import { formatLines, type ProgramIo, printAnswer, printText } from './command/program-io.js'
 import { createProgress } from './command/progress.js'
 import { databaseCommands } from './command-list/all-commands.js'
 
@@ -49,6 +49,7 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   const call = {
     ...{ words, options: line.options, config: loaded.config, written: loaded.written, clock: systemClock },
     ...{ readSecret, openInput, printError, lowerPriority },
+    printLines: (lines: readonly string[]) => io.print(formatLines(lines)),
     terminal: io.terminal ?? null,
     showProgress: createProgress(printError, () => performance.now()),
   }

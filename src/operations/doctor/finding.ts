@@ -20,6 +20,8 @@ export interface Finding {
   readonly remedy: readonly string[]
   /** Nothing was found out, because something did not answer. This says nothing about the subject. */
   readonly undecided?: true
+  /** Names of checks: what they found missing or could not find out has this cause too. */
+  readonly explains?: readonly string[]
 }
 
 /** A finding without the name of its check. */

@@ -6,11 +6,10 @@
  */
 import type { NetworkInterfaceInfo } from 'node:os'
 import { parseHostName } from '../../base/config/network-values.js'
-import { findOwnerDomain } from '../../base/mail/public-suffix.js'
+import { ownerDomainOf } from '../../base/mail/public-suffix.js'
 import { createAddressGuard } from '../../base/platform/address-guard.js'
 import type { LookupResult, RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
-import { parseIpAddress } from '../../base/platform/ip-address.js'
-import { toReverseName } from '../../inbound/receiving/authentication/check-iprev.js'
+import { parseIpAddress, toReverseName } from '../../base/platform/ip-address.js'
 
 interface ReverseName {
   readonly name: string
@@ -66,7 +65,8 @@ export async function readMachineNames({ hostname, interfaces, resolver }: NameS
   const chosen = [...new Set(own.length > 0 ? own : hostnameAddresses)].slice(0, MAX_ADDRESSES)
   const addresses = await Promise.all(chosen.map((address) => readReverseNames(address, questions)))
   const confirmed = addresses.flatMap(({ reverse }) => reverse).find((one) => one.confirmed)
-  const domain = registeredDomainOf(name ?? confirmed?.name ?? null)
+  const known = name ?? confirmed?.name ?? null
+  const domain = known === null ? null : ownerDomainOf(known)
   return {
     hostname: name,
     hostnameAddresses,
@@ -84,11 +84,6 @@ export function toInternetName(text: string): string | null {
   const name = parseHostName(text.trim().replace(/\.$/, ''))
   if (name === undefined || !name.includes('.')) return null
   return localDomains.has(name.slice(name.lastIndexOf('.') + 1)) ? null : name
-}
-
-/** A name below a suffix that is on no list, as `mail.example.test`, belongs to its last two labels. */
-function registeredDomainOf(name: string | null): string | null {
-  return name === null ? null : (findOwnerDomain(name) ?? name.split('.').slice(-2).join('.'))
 }
 
 function isLinkLocal(address: string): boolean {

@@ -4,6 +4,7 @@ import type { ListenAddress } from '../../base/config/network-values.js'
 import { formatForDisplay } from '../../base/mail/address.js'
 import type { EmailDetails } from '../../records/messages/email-details.js'
 import { emailLines } from '../cli/command/email-lines.js'
+import { quoteForShell } from '../cli/command/shell-word.js'
 import type { SandboxConfig } from './configuration.js'
 import type { SampleDkimVerdict } from './dkim-verdict.js'
 import { DOMAIN, type SandboxPaths } from './paths.js'
@@ -108,9 +109,4 @@ function curlCommand({ key, caFile, configured: { api } }: Guide): string {
 function eventsCommand({ key, caFile, configured: { api } }: Guide): string {
   const url = `https://${api.host}:${api.port}/v1/events`
   return `  curl --cacert ${quoteForShell(caFile)} -H 'Authorization: Bearer ${key}' ${url}`
-}
-
-/** Quotes a path as a single word of a shell. */
-function quoteForShell(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

@@ -6,7 +6,7 @@
  */
 import type { DNSResolver } from 'mailauth'
 import type { IprevVerdict } from '../../../base/mail/authentication-results.js'
-import { type IpAddress, parseIpAddress } from '../../../base/platform/ip-address.js'
+import { type IpAddress, parseIpAddress, toReverseName } from '../../../base/platform/ip-address.js'
 import { NoDnsAnswer } from './dns-queries.js'
 
 const MAX_NAMES = 10
@@ -24,13 +24,6 @@ export async function checkIprev(clientAddress: string, resolver: DNSResolver): 
   const name = followed[at]
   if (name !== undefined) return { result: 'pass', name }
   return { result: forward.includes('fault') ? 'temperror' : 'fail', name: null }
-}
-
-/** RFC 1035 section 3.5, RFC 3596 section 2.5. */
-export function toReverseName(address: IpAddress): string {
-  if (address.kind() === 'ipv4') return `${address.toByteArray().toReversed().join('.')}.in-addr.arpa`
-  const digits = address.toByteArray().map((byte) => byte.toString(16).padStart(2, '0'))
-  return `${[...digits.join('')].toReversed().join('.')}.ip6.arpa`
 }
 
 async function queryDns(resolver: DNSResolver, name: string, type: string): Promise<readonly string[] | 'fault'> {

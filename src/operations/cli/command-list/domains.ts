@@ -10,9 +10,9 @@ const workspaceOption = { workspace: 'string' } as const
 export const domainCommands: readonly Command[] = [
   {
     name: 'domain add',
-    usage: 'NAME [--inbound] [--force] [--workspace ID]',
+    usage: 'NAME [--inbound] [--force] [--workspace ID] [--format zone|json|text]',
     summary: 'register a sending domain and print the DNS records that it needs',
-    options: { ...workspaceOption, inbound: 'boolean', force: 'boolean' },
+    options: { ...workspaceOption, inbound: 'boolean', force: 'boolean', format: 'string' },
     awaitsNotice: true,
     needsFullNames: true,
     run: async (call) => (await loadDomain()).add(call),

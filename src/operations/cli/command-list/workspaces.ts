@@ -2,18 +2,20 @@
 import type { Command } from '../command/command.js'
 
 const loadWorkspace = () => import('../commands/workspace-commands.js')
+const loadSetup = () => import('../commands/setup-command.js')
 const loadUser = () => import('../commands/user-commands.js')
 const loadKey = () => import('../commands/key-commands.js')
 
 export const workspaceCommands: readonly Command[] = [
   {
     name: 'setup',
-    usage: '--workspace NAME --email ADDRESS',
+    usage: '--workspace NAME --email ADDRESS [--domain DOMAIN [--wait] [--format zone|json|text]]',
     summary:
-      'create the first workspace, its owner and a full key, and print the key and a link that sets the password once',
-    options: { workspace: 'string', email: 'string' },
+      'create the first workspace, its owner and a full key, and print the key and a link that sets the password once; ' +
+      'with a domain, print all DNS records too; you can repeat it',
+    options: { workspace: 'string', email: 'string', domain: 'string', wait: 'boolean', format: 'string' },
     needsFullNames: true,
-    run: async (call) => (await loadWorkspace()).setUp(call),
+    run: async (call) => (await loadSetup()).setUp(call),
   },
   {
     name: 'workspace create',

@@ -23,6 +23,8 @@ export class CommandFailed extends Error {
 export interface Answer {
   readonly json: unknown
   readonly lines: readonly string[]
+  /** The lines are a file in a format of its own, so that nothing may be added to them. */
+  readonly isDocument?: true
   /** The exit status is 1: the command ran, but scripts must notice the result. */
   readonly failed?: boolean
   /** The exit status in place of that. */
@@ -47,6 +49,8 @@ export interface Call {
   readonly clock: Clock
   /** Opens the database, or creates it. It is closed after the command. */
   readonly database: () => Promise<Store>
+  /** Writes lines to standard output before the command ends. Never with `--json`. */
+  readonly printLines: (lines: readonly string[]) => void
   /** Writes to standard error while the command runs. */
   readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt` is shown at a terminal. */

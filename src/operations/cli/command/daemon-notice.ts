@@ -39,7 +39,7 @@ export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): N
         case 'given':
           return answer
         case 'no daemon':
-          return { ...answer, lines: [...answer.lines, 'No daemon runs here: it counts from the next start.'] }
+          return answer.isDocument === true ? answer : { ...answer, lines: [...answer.lines, noDaemonLine] }
         case 'silent':
           return { ...answer, failed: true, warnings: [...(answer.warnings ?? []), noNoticeWarning] }
       }
@@ -47,6 +47,7 @@ export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): N
   }
 }
 
+const noDaemonLine = 'No daemon runs here: it counts from the next start.'
 const noNoticeWarning = 'it is stored, but the running daemon has not taken note of it yet'
 
 async function waitForNotice(

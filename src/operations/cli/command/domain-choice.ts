@@ -2,13 +2,17 @@
 
 import { type DomainName, parseDomainName } from '../../../base/mail/address.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { dkimKeysOf } from '../../../workspaces/domains/dkim/signing-keys.js'
 import {
   type DomainDetails,
   type RotationResource,
   readDomainDetails,
 } from '../../../workspaces/domains/domain-resource.js'
 import { domainByName, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
+import { listDomainRecords, type PublishedRecord } from '../../../workspaces/domains/zone/publication.js'
+import { toZoneSettings } from '../../../workspaces/domains/zone/zone-records.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from './command.js'
+import { formatForPeople } from './record-lines.js'
 import { chooseWorkspace } from './workspace-choice.js'
 
 export interface ChosenDomain {
@@ -32,28 +36,42 @@ export function requireDomain({ database, workspaceId, domain }: ChosenDomain): 
 
 /** `before` are lines above the domain. */
 export function showDomain(call: Call, it: ChosenDomain, before: readonly string[] = []): Answer {
-  const domain = readDomainDetails(it.database.read, requireDomain(it), call.config.service)
-  return { json: domain, lines: [...before, ...formatDomain(domain)] }
+  const { domain, records } = readDomain(call, it)
+  return { json: { ...domain, records }, lines: [...before, ...formatDomain(domain, records)] }
 }
 
-function formatDomain(domain: DomainDetails): string[] {
-  const { mx_record: mx, dmarc_record: dmarc, rotation, fails_at: failsAt } = domain
+/** What the command line shows of a domain. */
+export interface ShownDomain {
+  readonly domain: DomainDetails
+  readonly records: readonly PublishedRecord[]
+}
+
+export function readDomain({ config }: Call, it: ChosenDomain): ShownDomain {
+  const { read } = it.database
+  const row = requireDomain(it)
+  const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+  const records = listDomainRecords(toZoneSettings(config), row, keys)
+  return { domain: readDomainDetails(read, row, config.service), records }
+}
+
+/** What the last check found of each record of the domain, by its name and type. */
+function findState(domain: DomainDetails, { name, type }: PublishedRecord): string {
+  const known = [...domain.dns_records, domain.mx_record, domain.dmarc_record]
+  return known.find((one) => one.name === name && one.type === type)?.status ?? ''
+}
+
+/** The records with their states, required ones first. */
+export function formatRecordsOf({ domain, records }: ShownDomain): readonly string[] {
+  return formatForPeople(records, (record) => findState(domain, record))
+}
+
+function formatDomain(domain: DomainDetails, records: readonly PublishedRecord[]): string[] {
+  const { rotation, fails_at: failsAt } = domain
   return [
     `${domain.domain}  ${domain.status}`,
     ...(failsAt === null ? [] : [`DNS does not have its records any more: sending stops at ${failsAt}.`]),
     '',
-    'DNS records to publish:',
-    ...domain.dns_records.map(({ name, type, value, status }) => `  ${name}. ${type} ${value}.  (${status})`),
-    '',
-    'To receive mail, and for its reputation:',
-    `  ${mx.name}. MX ${mx.priority} ${mx.value}.  (${mx.status})`,
-    `  ${dmarc.name}. TXT "${dmarc.value}"  (${dmarc.status})`,
-    '',
-    'Not needed, for TLS on the way to it:',
-    ...domain.tls_records.map(
-      ({ name, type, value }) => `  ${name}. ${type} ${type === 'TXT' ? `"${value}"` : `${value}.`}`,
-    ),
-    '',
+    ...formatRecordsOf({ domain, records }),
     'DKIM keys (as TXT records, where CNAMEs are not possible):',
     ...domain.dkim_keys.flatMap(({ name, txt, signing }) => [`  ${name}. TXT "${txt}"${signing ? '  (signs)' : ''}`]),
     ...(rotation === null ? [] : [formatRotation(rotation)]),
@@ -70,7 +88,7 @@ function formatRotation({ selector, state }: RotationResource): string {
     : `${selector} is to sign, once its key has been in DNS for long enough.`
 }
 
-function formatInbound({ inbound, status }: DomainDetails): string {
+export function formatInbound({ inbound, status }: DomainDetails): string {
   if (!inbound) return 'Receives no mail.'
   return status === 'verified' ? 'Receives mail.' : 'Receives mail as soon as it is verified.'
 }

@@ -53,6 +53,7 @@ const options: Readonly<Record<string, string>> = {
   email: 'the address of the owner',
   'expiry-minutes': 'how many minutes the code is valid, 1 to 60; without it 10',
   'expires-at': 'when the key ends, such as 2030-01-31T09:00:00Z',
+  format: 'how to print the DNS records: text, zone (a zone file) or json',
   from: 'the sender, in a verified domain',
   header: 'print the header fields as they are',
   'hold-queue': 'hold every entry of the queue, until "posthorn queue release"',
@@ -80,6 +81,7 @@ const options: Readonly<Record<string, string>> = {
   'queue rules add domain': 'mail to recipients in this domain',
   'queue rules add sender': 'mail whose From address is this one, or in this domain',
   'queue rules add workspace': 'mail of this workspace, by its id',
+  'setup domain': 'the domain that mail comes from',
   'setup workspace': 'the name of the workspace',
   'queue workspace': 'only entries of this workspace, by its id',
   'suppression reason': 'why the addresses are on the list, if a line of the file does not say it; without it manual',
@@ -93,6 +95,7 @@ const options: Readonly<Record<string, string>> = {
   transcript: 'also show each command and reply of the SMTP sessions',
   upgrade: 'also try the upgrade on a copy of the database, which is then removed; the daemon may run',
   until: 'when the rule ends, such as 2030-01-31T09:00:00Z, or 2h or 3d from now; without it when you remove it',
+  wait: 'wait for an hour at most until DNS has the records, then verify the domain and send a message to the owner',
   workspace: 'the id of the workspace; needed if there are several',
 }
 

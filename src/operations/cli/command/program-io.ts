@@ -41,6 +41,11 @@ async function openBytes({ bytes, file }: Answer): Promise<Readable | null> {
   return opened
 }
 
+/** Control characters are masked. */
+export function formatLines(lines: readonly string[]): string {
+  return lines.map((line) => `${maskControls(line)}\n`).join('')
+}
+
 /** Prints the answer and returns the exit status. */
 export function printText(
   { print, printError }: ProgramIo,
@@ -51,7 +56,7 @@ export function printText(
   print(
     options['json'] === true
       ? `${escapeControls(JSON.stringify(json))}\n`
-      : lines.map((line) => `${maskControls(line)}\n`).join(''),
+      : formatLines(lines),
   )
   return status ?? (failed === true ? 1 : 0)
 }

@@ -13,6 +13,7 @@ import type { Check } from '../../doctor/check.js'
 import { allChecks } from '../../doctor/checks/all-checks.js'
 import { openCheckDeps } from '../../doctor/checks/open-deps.js'
 import { countStates, type Finding, type FindingState, type StateTotals, worstState } from '../../doctor/finding.js'
+import { type FindingGroup, groupProblems, stateOf } from '../../doctor/group-findings.js'
 import { runChecks } from '../../doctor/run-checks.js'
 import { type Answer, type Call, flagOption, UsageError } from '../command/command.js'
 
@@ -30,7 +31,7 @@ export async function runDoctor(call: Call): Promise<Answer> {
   if (isPlugin) return buildPluginAnswer(findings, totals)
   return {
     json: { state: worstState(totals), checked_at: formatTimestamp(at), totals, findings },
-    lines: [...formatFindings(findings), '', `${formatTotals(totals)} in ${seconds} s`],
+    lines: [...formatFindings(findings, words.length === 0), '', `${formatTotals(totals)} in ${seconds} s`],
     failed: totals.fail > 0,
   }
 }
@@ -63,26 +64,50 @@ async function openRead({ config, database }: Call): Promise<OpenedRead> {
   }
 }
 
-/** Findings of one check that are all right and more than this are one line. */
-const MAX_GOOD_LINES = 3
 const labels: Readonly<Record<FindingState, string>> = { ok: 'ok', warn: 'WARN', fail: 'FAIL' }
+/** Columns of a line about what is right. */
+const SHORT_LINE = 100
 
-function formatFindings(findings: readonly Finding[]): readonly string[] {
+/** What is wrong comes first. `isBrief`: what is right is a short line for each check. */
+function formatFindings(findings: readonly Finding[], isBrief: boolean): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length), 0)
+  const problems = groupProblems(findings).flatMap((group) => formatProblem(group, width))
+  const right = findings.filter(({ state }) => state === 'ok')
+  const lines = isBrief ? formatBriefly(right, width) : right.flatMap((one) => formatFinding(one, 'ok', width))
+  return [...problems, ...(problems.length > 0 && lines.length > 0 ? [''] : []), ...lines]
+}
+
+function formatProblem(group: FindingGroup, width: number): readonly string[] {
+  const { finding, followers } = group
+  const indent = ' '.repeat(width + 9)
+  return [
+    ...formatFinding(finding, stateOf(group), width),
+    ...listFollowers('not run for this reason', followers.filter(({ undecided }) => undecided === true)),
+    ...listFollowers('wrong for this reason', followers.filter(({ undecided }) => undecided !== true)),
+  ].map((line, at) => (at > finding.remedy.length ? `${indent}${line}` : line))
+}
+
+function listFollowers(words: string, followers: readonly Finding[]): readonly string[] {
+  const names = [...new Set(followers.map(({ check }) => check))]
+  return names.length === 0 ? [] : [`${words}: ${names.join(', ')}`]
+}
+
+function formatBriefly(findings: readonly Finding[], width: number): readonly string[] {
   const names = [...new Set(findings.map(({ check }) => check))]
   return names.flatMap((name) => {
-    const group = findings.filter(({ check }) => check === name)
-    const goodOnes = group.filter(({ state }) => state === 'ok')
-    const isLong = goodOnes.length > MAX_GOOD_LINES
-    const shown = isLong ? group.filter(({ state }) => state !== 'ok') : group
-    const [first] = goodOnes
-    const summary =
-      isLong && first ? [{ ...first, subject: `${goodOnes.length} subjects`, text: 'all right', remedy: [] }] : []
-    return [...shown, ...summary].flatMap((finding) => formatFinding(finding, width))
+    const [first, ...others] = findings.filter(({ check }) => check === name)
+    if (first === undefined) return []
+    const shared = { ...first, subject: `${others.length + 1} subjects`, text: 'all right' }
+    const [line = ''] = formatFinding(others.length === 0 ? first : shared, 'ok', width)
+    return line.length > SHORT_LINE ? `${line.slice(0, SHORT_LINE - 1)}…` : line
   })
 }
 
-function formatFinding({ check, subject, state, text, remedy }: Finding, width: number): readonly string[] {
+function formatFinding(
+  { check, subject, text, remedy }: Finding,
+  state: FindingState,
+  width: number,
+): readonly string[] {
   const indent = ' '.repeat(width + 9)
   return [
     `${labels[state].padEnd(5)} ${check.padEnd(width)}  ${subject}: ${text}`,

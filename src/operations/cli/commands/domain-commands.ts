@@ -20,11 +20,22 @@ import {
   requiredWord,
   UsageError,
 } from '../command/command.js'
-import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../command/domain-choice.js'
+import {
+  type ChosenDomain,
+  chooseDomain,
+  formatInbound,
+  formatRecordsOf,
+  readDomain,
+  requireDomain,
+  type ShownDomain,
+  showDomain,
+} from '../command/domain-choice.js'
+import { chooseFormat, formatZoneFile } from '../command/record-lines.js'
 import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function add(call: Call): Promise<Answer> {
+  const format = chooseFormat(call.options)
   const it = await chooseDomain(call)
   const newDomain = {
     ...it,
@@ -34,7 +45,28 @@ export async function add(call: Call): Promise<Answer> {
     actor: operatorActor,
   }
   await registerDomain(it.database, newDomain, false)
-  return showDomain(call, it)
+  const shown = readDomain(call, it)
+  const json = { ...shown.domain, records: shown.records }
+  switch (format) {
+    case 'json':
+      return { json, lines: [JSON.stringify(json)], isDocument: true }
+    case 'zone':
+      return { json, lines: formatZoneFile(shown.records), isDocument: true }
+    case 'text':
+      return { json, lines: describeAdded(shown) }
+  }
+}
+
+function describeAdded(shown: ShownDomain): readonly string[] {
+  const { domain } = shown
+  const next =
+    domain.status === 'verified'
+      ? []
+      : [
+          `When DNS has the required records: posthorn domain verify ${domain.domain}`,
+          `If CNAME records are not possible there, "posthorn domain show ${domain.domain}" has others.`,
+        ]
+  return [`${domain.domain}  ${domain.status}`, '', ...formatRecordsOf(shown), ...next, formatInbound(domain)]
 }
 
 export async function list(call: Call): Promise<Answer> {

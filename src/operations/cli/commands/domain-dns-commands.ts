@@ -10,7 +10,8 @@ import { buildRotationDeps, openDomainResolver } from '../../../workspaces/domai
 import { type RotationDeps, type RotationProgress, rotateKeys } from '../../../workspaces/domains/rotate-keys.js'
 import { forceVerification, verifyDomain } from '../../../workspaces/domains/verify-domain.js'
 import { type Answer, type Call, flagOption } from '../command/command.js'
-import { chooseDomain, requireDomain, showDomain } from '../command/domain-choice.js'
+import { type ChosenDomain, chooseDomain, readDomain, requireDomain, showDomain } from '../command/domain-choice.js'
+import { formatForPeople } from '../command/record-lines.js'
 import { formatMoment } from '../command/table.js'
 
 export async function verify(call: Call): Promise<Answer> {
@@ -18,24 +19,52 @@ export async function verify(call: Call): Promise<Answer> {
   const row = requireDomain(it)
   if (flagOption(call.options, 'force')) {
     await it.database.commit(forceVerification(it.database.read, row, operatorActor, call.clock()))
-    return showDomain(call, it)
+    return describeVerified(call, it)
   }
   try {
     await withDns(call, it.database, (deps) => verifyDomain(deps, row, operatorActor, call.clock()))
-    return showDomain(call, it)
+    return describeVerified(call, it)
   } catch (error) {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
-    return {
-      ...showDomain(call, it, [...formatDifferences(error.message, records), '']),
-      failed: true,
-    }
+    const shown = readDomain(call, it)
+    const lines = [`${it.domain}  ${shown.domain.status}`, '', ...describeUnproved(it.domain, records, error.kind === 'no-answer')]
+    return { json: { ...shown.domain, records: shown.records }, lines, failed: true }
   }
 }
 
-function formatDifferences(message: string, records: readonly RecordFinding[]): string[] {
+/** Optional records are named only if they are missing. The last line has what matters. */
+function describeVerified(call: Call, it: ChosenDomain): Answer {
+  const { domain, records } = readDomain(call, it)
+  const { dmarc_record: dmarc, mx_record: mx } = domain
+  const absent = records.filter(
+    ({ type, name }) =>
+      (type === 'TXT' && name === dmarc.name && dmarc.status !== 'verified') ||
+      (type === 'MX' && domain.inbound && name === mx.name && mx.status !== 'verified'),
+  )
+  return {
+    json: { ...domain, records },
+    lines: [
+      `${domain.domain}  ${domain.status}`,
+      '',
+      ...(absent.length === 0 ? [] : formatForPeople(absent)),
+      `verified: you can send from ${domain.domain}`,
+    ],
+  }
+}
+
+function describeUnproved(domain: string, records: readonly RecordFinding[], isSilent: boolean): readonly string[] {
   const wrong = records.filter(({ status }) => status !== 'verified')
-  return [message, ...wrong.flatMap(formatDifference)]
+  const names = wrong.map(({ name }) => name).join(', ')
+  const many = `${wrong.length} of ${records.length} records ${wrong.length === 1 ? 'is' : 'are'}`
+  return [
+    ...wrong.flatMap(formatDifference),
+    '',
+    `Try again with: posthorn domain verify ${domain}`,
+    isSilent
+      ? `DNS does not answer for ${wrong.length} of ${records.length} records, nothing has changed: ${names}`
+      : `${many} missing or wrong: ${names}`,
+  ]
 }
 
 function formatDifference({ name, expected, found: actual, status }: RecordFinding): string[] {
@@ -66,7 +95,7 @@ function describeRotation(rotation: RotationProgress): string {
   }
 }
 
-async function withDns<T>(call: Call, database: Store, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
+export async function withDns<T>(call: Call, database: Store, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
   const ended = new AbortController()
   const resolver = openDomainResolver(call.config, call.clock, ended.signal)
   try {

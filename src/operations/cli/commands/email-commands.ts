@@ -79,6 +79,17 @@ export async function send(call: Call): Promise<Answer> {
   const from = parseAddress(requiredOption(call.options, 'from'))
   const to = parseAddress(requiredOption(call.options, 'to'))
   const subject = textOption(call.options, 'subject') ?? 'Posthorn test message'
+  return sendTestMessage(call, { from, to, subject })
+}
+
+interface TestMessage {
+  readonly from: Address
+  readonly to: Address
+  readonly subject: string
+}
+
+/** Waits for the outcome of the first attempt, which the answer tells. */
+export async function sendTestMessage(call: Call, { from, to, subject }: TestMessage): Promise<Answer> {
   const database = await call.database()
   const emailId = await submit(call, database, from, to, await composeTestMessage(from, to, subject))
   const lookup = findEmailOrRecipient(database.read, emailId)

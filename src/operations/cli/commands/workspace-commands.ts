@@ -1,4 +1,4 @@
-/** `setup`, `workspace`: creates and changes workspaces. */
+/** `workspace create|list|set-plan|set-operator`: creates and changes workspaces. */
 
 import { limitsOfPlan, UNLIMITED } from '../../../base/config/plans.js'
 import { parseAddress } from '../../../base/mail/address.js'
@@ -32,19 +32,10 @@ import {
 import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
-export async function setUp(call: Call): Promise<Answer> {
-  refuseExtraWords(call.words, 0)
-  const name = requiredOption(call.options, 'workspace')
-  const { read } = await call.database()
-  if (allWorkspaces(read, {}).length > 0) {
-    throw new CommandFailed('there is a workspace already: "posthorn workspace create" makes another')
-  }
-  return createWorkspace(call, name)
-}
-
 export async function create(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 1)
-  return createWorkspace(call, requiredWord(call.words, 0, 'NAME'))
+  const { answer } = await createWorkspace(call, requiredWord(call.words, 0, 'NAME'))
+  return answer
 }
 
 export async function list({ words, database }: Call): Promise<Answer> {
@@ -114,7 +105,17 @@ export async function changePlan({ words, config, database, clock }: Call): Prom
   return { json: { workspace_id: workspaceId, plan }, lines: [`${workspaceId} has the plan ${plan}`] }
 }
 
-async function createWorkspace({ options, config, database, clock }: Call, name: string): Promise<Answer> {
+interface CreatedWorkspace {
+  readonly workspaceId: string
+  /** It has the key, which is shown only now. */
+  readonly answer: Answer
+}
+
+/** The owner is the address of `--email`. */
+export async function createWorkspace(
+  { options, config, database, clock }: Call,
+  name: string,
+): Promise<CreatedWorkspace> {
   const email = parseAddress(requiredOption(options, 'email'))
   if (name.trim() === '' || name.length > 100 || /\p{Cc}/u.test(name))
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters, no control characters')
@@ -138,7 +139,8 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
   const link = hasPassword || !hasDashboard ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now: at })
   const linkWrites = link === null ? [] : [link.write]
   await commit([...workspace.writes, ...linkWrites, initOperatorWorkspace(workspaceId), act])
-  return buildAnswer(workspace, name, email, link?.url ?? null, hasDashboard ? describeSignIn(link?.url ?? null) : [])
+  const url = link?.url ?? null
+  return { workspaceId, answer: buildAnswer(workspace, name, email, url, hasDashboard ? describeSignIn(url) : []) }
 }
 
 /** Null if the owner has a password. */

@@ -1,7 +1,7 @@
 /** Checks of the addresses that mail leaves from: configured, with a confirmed reverse name, and the EHLO name. */
 import { listConfiguredSources } from '../../../base/config/configured-sources.js'
 import type { LookupResult } from '../../../base/platform/dns/resolver.js'
-import { reverseAddress } from '../../../base/platform/ip-address.js'
+import { parseIpAddress, toReverseName } from '../../../base/platform/ip-address.js'
 import { addressRecords, describeMissing, listTexts, recordsOf } from '../answers.js'
 import type { Check, CheckDeps, DoctorResolver } from '../check.js'
 import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
@@ -72,7 +72,8 @@ export function judgeSources({ config, ownAddresses }: Pick<CheckDeps, 'config' 
 }
 
 async function checkReverseName({ config, resolver }: CheckDeps, address: string): Promise<Judgement> {
-  const reversed = reverseNameOf(address)
+  const parsed = parseIpAddress(address)
+  const reversed = parsed === null ? '' : toReverseName(parsed)
   const names = await resolver.resolveRecords(reversed, 'PTR')
   const confirmed = await Promise.all(
     recordsOf(names)
@@ -80,10 +81,6 @@ async function checkReverseName({ config, resolver }: CheckDeps, address: string
       .map(async (name) => ({ name, addresses: await resolver.resolveAddresses(name) })),
   )
   return judgeReverseName({ address, reversed, hostname: findHelloName(config, address), names, confirmed })
-}
-
-function reverseNameOf(address: string): string {
-  return `${reverseAddress(address) ?? ''}.${address.includes(':') ? 'ip6' : 'in-addr'}.arpa`
 }
 
 interface ReverseAnswers {

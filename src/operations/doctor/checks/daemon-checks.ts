@@ -29,8 +29,9 @@ export interface DaemonState {
 
 export function judgeDaemon({ folder, status, isHeld, now }: DaemonState): Judgement {
   const start: Remedy = ['systemctl start posthorn', 'journalctl -u posthorn -n 50']
-  if (!isHeld && status === null) return warning(folder, 'no daemon runs with this data folder', start)
-  if (!isHeld) return failure(folder, 'the daemon ended without a stop: no mail goes in or out', start)
+  const explains = ['port25-in', 'tls-served']
+  if (!isHeld && status === null) return { ...warning(folder, 'no daemon runs with this data folder', start), explains }
+  if (!isHeld) return { ...failure(folder, 'the daemon ended without a stop: no mail goes in or out', start), explains }
   if (status === null)
     return warning(folder, 'the daemon starts, or a restore is under way', ['posthorn doctor daemon'])
   if (!isStatusFresh(status, now)) {

@@ -7,6 +7,12 @@ export const dnsChecks: readonly Check[] = [
   { name: 'dns', summary: 'the DNS servers answer', run: async (deps) => [await checkDns(deps)] },
 ]
 
+/** The checks that ask DNS. */
+const needingDns = [
+  ...['clock', 'dnssec', 'ptr', 'helo', 'port25-out', 'blocklist', 'delegation', 'zone', 'service-dkim', 'mta-sts'],
+  ...['spf', 'dkim', 'dmarc', 'mx'],
+]
+
 async function checkDns({ config, resolver }: CheckDeps): Promise<Judgement> {
   const { servers } = config.dns
   const name = config.doctor.mx_domains[0] ?? config.service.zone
@@ -17,10 +23,11 @@ async function checkDns({ config, resolver }: CheckDeps): Promise<Judgement> {
 /** A negative answer is one. */
 function judgeDns(subject: string, name: string, answer: LookupResult<unknown>): Judgement {
   if (answer.kind !== 'failure') return good(subject, `answered for ${name}`)
-  return failure(subject, `no answer for ${name} (${answer.detail}): no mail goes out`, [
+  const found = failure(subject, `DNS does not answer: no answer for ${name} (${answer.detail}); no mail goes out`, [
     'cat /etc/resolv.conf',
     `dig ${name} MX`,
     '[dns]',
     'servers = ["127.0.0.1"]   # after: apt-get install unbound',
   ])
+  return { ...found, explains: needingDns }
 }

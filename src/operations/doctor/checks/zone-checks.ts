@@ -5,21 +5,22 @@
  */
 
 import type { LookupResult, RecordType } from '../../../base/platform/dns/resolver.js'
-import { parseIpAddress } from '../../../base/platform/ip-address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { holdsKey } from '../../../workspaces/domains/dkim/key-record.js'
 import { dkimKeysOf } from '../../../workspaces/domains/dkim/signing-keys.js'
+import { lookUpValues, toComparable } from '../../../workspaces/domains/missing-records.js'
 import { formatZoneLine, toPlainRecord } from '../../../workspaces/domains/zone/zone-file.js'
 import {
   buildFixedRecords,
   isInside,
+  isOptionalRecord,
   toZoneSettings,
   type ZoneRecord,
   type ZoneSettings,
 } from '../../../workspaces/domains/zone/zone-records.js'
 import { addressRecords, describeMissing, listTexts, recordsOf } from '../answers.js'
-import type { Check, CheckDeps, DoctorResolver } from '../check.js'
+import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
 const DNS_PORT = 53
@@ -60,7 +61,10 @@ export function judgeDelegation(
   if (lookup.kind === 'failure') return undecided(zone, describeMissing(lookup), [`dig +trace ${zone} NS`, ...records])
   const remedy: Remedy = [...records, `dig +trace ${zone} NS   # shows them once they are there`]
   const found = recordsOf(lookup).map((name) => name.toLowerCase())
-  if (found.length === 0) return failure(zone, `the zone is not delegated: ${describeMissing(lookup)}`, remedy)
+  if (found.length === 0) {
+    const judgement = failure(zone, `the zone is not delegated: ${describeMissing(lookup)}`, remedy)
+    return { ...judgement, explains: ['zone', 'service-dkim'] }
+  }
   const absent = nameservers.filter((host) => !found.includes(host))
   if (absent.length === 0) return good(zone, `delegated to ${listTexts(found)}`)
   return failure(zone, `delegated to ${listTexts(found)}, not to ${listTexts(absent)}`, remedy)
@@ -109,7 +113,7 @@ async function checkRecords({ config, read, resolver }: CheckDeps): Promise<read
   const missing = settings.addresses.length > 0 ? [] : [judgeNoAddresses()]
   const groups = groupRecords(buildFixedRecords(settings, serviceKeys(read, settings)))
   const judged = await Promise.all(
-    groups.map(async (group) => judgeZoneRecords(group, await lookUp(resolver, group.name, group.type))),
+    groups.map(async (group) => judgeZoneRecords(group, await lookUpValues(resolver, group.name, group.type))),
   )
   const [bad, right] = [judged.filter(({ state }) => state !== 'ok'), judged.filter(({ state }) => state === 'ok')]
   return [
@@ -151,19 +155,6 @@ function groupRecords(records: readonly ZoneRecord[]): readonly RecordGroup[] {
   return [...groups.values()]
 }
 
-/** The records as `toPlainRecord` writes them. */
-async function lookUp(
-  resolver: DoctorResolver,
-  name: string,
-  type: RecordGroup['type'],
-): Promise<LookupResult<string>> {
-  if (type !== 'MX') return resolver.resolveRecords(name, type)
-  const found = await resolver.resolveMx(name)
-  if (found.kind !== 'records') return found
-  const [first, ...others] = found.records.map(({ preference, exchange }) => `${preference} ${exchange}`)
-  return { kind: 'records', records: [first ?? '', ...others] }
-}
-
 /** Further texts at a name, such as proofs of ownership, do no harm; other addresses and MX records do. */
 export function judgeZoneRecords({ name, type, records }: RecordGroup, lookup: LookupResult<string>): Judgement {
   const subject = `${name} ${type}`
@@ -175,19 +166,13 @@ export function judgeZoneRecords({ name, type, records }: RecordGroup, lookup: L
   const surplus = type === 'TXT' ? findSecondSpf(found) : found.filter((value) => !expected.includes(value))
   if (absent.length === 0 && surplus.length === 0) return good(subject, listTexts(found))
   const shown = found.length === 0 ? describeMissing(lookup) : `found ${listTexts(found)}`
-  const isOptional = name.startsWith('*.') || name.startsWith('_smtp._tls.')
-  // The zone works without the records that ask for reports; the reports are then not sent to us.
+  const isOptional = records.every(isOptionalRecord)
   return isOptional && found.length === 0 ? warning(subject, shown, remedy) : failure(subject, shown, remedy)
 }
 
 /** Two SPF records at one name are an error (RFC 7208 section 4.5). */
 function findSecondSpf(texts: readonly string[]): readonly string[] {
   return texts.filter((text) => /^v=spf1(?: |$)/i.test(text)).slice(1)
-}
-
-function toComparable(type: RecordGroup['type'], value: string): string {
-  if (type === 'A' || type === 'AAAA') return parseIpAddress(value)?.toString() ?? value
-  return type === 'TXT' || type === 'CAA' ? value : value.toLowerCase()
 }
 
 async function checkServiceKey({ config, read, resolver }: CheckDeps): Promise<readonly Judgement[]> {

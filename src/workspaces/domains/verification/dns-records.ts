@@ -2,13 +2,15 @@
  * Lists what a customer publishes for a sending domain: three CNAMEs into the service zone. We publish their targets,
  * so keys can change without the customer.
  *
- *   posthorn.<domain>            -> mail.<zone>                     return paths and tracking links
+ *   posthorn.<domain>            -> mail.<zone>                     return paths and tracking links; <zone> itself if it
+ *                                                                   begins with `mail.`
  *   dkim1._domainkey.<domain>    -> dkim1.<label>._domainkey.<zone>
  *   dkim2._domainkey.<domain>    -> dkim2.<label>._domainkey.<zone>
  *
  * `label` belongs to this registration only: CNAMEs left over from an earlier registration, or published for another
  * workspace, prove nothing for the next one.
  */
+import { hostInZone } from '../../../base/config/complete.js'
 import type { RecordPurpose } from '../../../base/storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
 import { mailHostOf, type SendingDomain } from '../rows/sending-domains.js'
@@ -22,7 +24,7 @@ export interface DnsRecord {
 
 /** The CNAME target of every customer's mail host. It has addresses, MX and SPF. */
 export function mailTargetOf(zone: string): string {
-  return `mail.${zone}`
+  return hostInZone('mail', zone)
 }
 
 /** The name in the service zone at which a key of the registration is published. */

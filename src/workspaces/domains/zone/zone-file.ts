@@ -14,27 +14,32 @@ export function splitTxtStrings(text: string): readonly string[] {
   return text.match(new RegExp(`.{1,${MAX_STRING_LENGTH}}`, 'gs')) ?? ['']
 }
 
-export function formatZoneLine({ name, ttl, data }: ZoneRecord): string {
-  return `${name}. ${ttl} IN ${data.type} ${formatData(data)}`
+export function formatZoneLine(record: ZoneRecord): string {
+  return formatPlainLine(toPlainRecord(record))
 }
 
-function formatData(data: RecordData): string {
-  switch (data.type) {
+export function formatPlainLine({ name, ttl, type, value }: PlainRecord): string {
+  return `${name}. ${ttl} IN ${type} ${formatValue(type, value)}`
+}
+
+/** Host names in a zone file end with a dot, and texts are strings in quotes. */
+function formatValue(type: PlainRecord['type'], value: string): string {
+  switch (type) {
     case 'TXT':
-      return splitTxtStrings(data.text).map(quoteString).join(' ')
-    case 'CAA':
-      return `0 issue ${quoteString(data.issuer)}`
-    case 'NS':
-      return `${data.host}.`
-    case 'MX':
-      return `${data.preference} ${data.host}.`
+      return splitTxtStrings(value).map(quoteString).join(' ')
     case 'SOA':
-      return `${data.primary}. ${data.contact}. ${formatSoaNumbers(data)}`
+      return value.split(' ').map((part, at) => (at < 2 ? `${part}.` : part)).join(' ')
+    case 'NS':
+    case 'MX':
+    case 'CNAME':
+    case 'PTR':
+      return `${value}.`
     case 'A':
     case 'AAAA':
-      return data.address
+    case 'CAA':
+      return value
     default:
-      return assertNever(data)
+      return assertNever(type)
   }
 }
 
@@ -42,13 +47,14 @@ function quoteString(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-function formatSoaNumbers({ serial, refresh, retry, expire, negativeTtl }: SoaData): string {
-  return [serial, refresh, retry, expire, negativeTtl].join(' ')
+function formatSoa({ primary, contact, serial, refresh, retry, expire, negativeTtl }: SoaData): string {
+  return [primary, contact, serial, refresh, retry, expire, negativeTtl].join(' ')
 }
 
-interface PlainRecord {
+/** CNAME and PTR records are in zones of others, never in ours. */
+export interface PlainRecord {
   readonly name: string
-  readonly type: RecordData['type']
+  readonly type: RecordData['type'] | 'CNAME' | 'PTR'
   readonly ttl: number
   readonly value: string
 }
@@ -69,7 +75,7 @@ function formatPlainValue(data: RecordData): string {
     case 'MX':
       return `${data.preference} ${data.host}`
     case 'SOA':
-      return `${data.primary} ${data.contact} ${formatSoaNumbers(data)}`
+      return formatSoa(data)
     case 'A':
     case 'AAAA':
       return data.address

@@ -109,16 +109,26 @@ export interface ServiceKey {
 
 /** All records except the SOA. The apex comes first, then the names in order. */
 export function buildFixedRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
+  return buildServiceRecords(settings, keys).filter(({ name }) => isInside(name, settings.zone))
+}
+
+/** The same with records of names that are outside the zone. */
+export function buildServiceRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly ZoneRecord[] {
   const { zone, ttl } = settings
   const all = [
     ...buildApexRecords(settings),
     ...buildHostRecords(settings),
     ...buildAddressRecords(settings),
     ...buildServiceMailRecords(settings, keys),
-  ].filter(([name]) => isInside(name, zone))
+  ]
   const distinct = new Map(all.map(([name, data]) => [`${name} ${JSON.stringify(data)}`, { name, ttl, data }]))
   const rank = (name: string): string => (name === zone ? '' : name)
   return [...distinct.values()].sort((a, b) => (rank(a.name) < rank(b.name) ? -1 : rank(a.name) > rank(b.name) ? 1 : 0))
+}
+
+/** Mail goes out and bounces come back without it. */
+export function isOptionalRecord({ name, data }: ZoneRecord): boolean {
+  return data.type === 'CAA' || /^(?:\*|_dmarc|_smtp\._tls|_?mta-sts)\./.test(name)
 }
 
 /** The name below which each domain has its consent to get reports about it. */

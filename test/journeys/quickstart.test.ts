@@ -85,6 +85,8 @@ async function listenOn(port: number): Promise<{ port: number; close: () => Prom
   return { port: address.port, close: () => once(server.close(), 'close') }
 }
 
+/** The file with the lines to paste, which the screen names. */
+const readGuide = (): string => readFileSync(join(data, 'quickstart.txt'), 'utf8')
 const keptKey = (): string => readFileSync(join(data, 'quickstart-key'), 'utf8').trim()
 const listArrivals = (): string[] => readdirSync(join(data, 'sink')).toSorted()
 const readArrival = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
@@ -93,15 +95,30 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   const first = sandbox('--data', data, '--port-base', String(base))
   t.match(await first.line(/^arrived/), /to you@example\.test {2}"It works" {2}DKIM pass \(example\.test\)/)
   await first.line(/^Serving/)
-  t.match(first.said(), /\narrived {2}to you@example\.test {2}"It works over REST" {2}DKIM pass \(example\.test\)/)
-  const [, bySmtp = '', byRest = ''] = first.said().split(/^How it got there, from submission over /m)
+  t.match(first.said(), /\narrived {2}to you@example\.test {2}"REST works" {2}DKIM pass \(example\.test\)/)
+  await first.line(/^Serving until Ctrl-C\.$/)
+  for (const words of [/^delivered {2}what was sent over SMTP .* over TLSv1\.3/m, /^delivered .* over REST .* over TLSv1\.3/m]) {
+    t.match(first.said(), words)
+  }
+  const screen = first.said().split('\n')
+  t.ok(screen.length <= 24, `${screen.length} lines`)
+  // The folder of a test is longer than that of a clone.
+  t.same(
+    screen.filter((line) => line.replaceAll(data, './data').length > 100),
+    [],
+  )
+  t.match(first.said(), `\n  ${join(data, 'quickstart.txt')}\n`)
+  t.match(first.said(), 'Nothing leaves this machine.')
+  const guide = readGuide()
+  const [, bySmtp = '', byRest = ''] = guide.split(/^How it got there, from submission over /m)
   for (const [story, words] of [
     [bySmtp, /^SMTP .* delivered\n.*subject {5}It works\n/s] as const,
-    [byRest, /^REST .* delivered\n.*subject {5}It works over REST\n/s] as const,
+    [byRest, /^REST .* delivered\n.*subject {5}REST works\n/s] as const,
   ]) {
     t.match(story, words)
     t.match(story, / {4}1\. .* over TLSv1\.3.*\n +delivered: 250 /)
   }
+  t.equal(statSync(join(data, 'quickstart.txt')).mode & 0o777, 0o600)
   t.equal(statSync(join(data, 'quickstart-key')).mode & 0o777, 0o600)
 
   const eml = readArrival(listArrivals()[0]).toString()
@@ -119,11 +136,11 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   const signedIn = await shell('curl', ['-sS', ...asPage, ...body, `${origin}/ui/api/password-links/confirm`])
   t.match(JSON.parse(signedIn.stdout), { user: { email: 'owner@example.test' }, workspaces: [{ role: 'owner' }] })
 
-  const [explain = ''] = first.said().match(/^ {2}\S+\/scripts\/node .* explain .*$/m) ?? []
+  const [explain = ''] = guide.match(/^ {2}\S+\/scripts\/node .* explain .*$/m) ?? []
   t.match((await shell('bash', ['-c', explain])).stdout, /you@example\.test: delivered/)
 
   await t.test('the swaks lines', { skip: skipWithout('swaks') }, async (t) => {
-    const lines = first.said().match(/^ {2}swaks .* --auth .*$/gm) ?? []
+    const lines = guide.match(/^ {2}swaks .* --auth .*$/gm) ?? []
     t.equal(lines.length, 2)
     for (const [place, line] of lines.entries()) {
       await shell('bash', ['-c', `${line} --h-Subject pasted-${place}`])
@@ -135,8 +152,10 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   })
 
   await t.test('the curl line', { skip: skipWithout('curl') }, async (t) => {
-    const lines = first.said().match(/^ {2}curl .* -d .*$/gm) ?? []
+    const pattern = /^ {2}curl (?:.*\\\n)+.* -d .*$/gm
+    const lines = first.said().match(pattern) ?? []
     t.equal(lines.length, 1)
+    t.same(guide.match(pattern), lines)
     const [line = ''] = lines
     t.match(line, `https://127.0.0.1:${base + 443}/v1/emails`)
     const { stdout } = await shell('bash', ['-c', line])
@@ -146,13 +165,13 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   })
 
   await t.test('the lines for inbound mail and events', { skip: skipWithout('swaks') }, async (t) => {
-    const [bring = ''] = first.said().match(/^ {2}swaks .*friend@.*$/m) ?? []
+    const [bring = ''] = guide.match(/^ {2}swaks .*friend@.*$/m) ?? []
     t.match(bring, `127.0.0.1:${base + 26}`)
     await shell('bash', ['-c', bring])
-    const [read = ''] = first.said().match(/^ {2}curl .*\/v1\/inbound$/m) ?? []
+    const [read = ''] = guide.match(/^ {2}curl .*\/v1\/inbound$/m) ?? []
     const { stdout } = await shell('bash', ['-c', read])
     t.match(JSON.parse(stdout), { data: [{ id: String, status: /^(received|processed)$/ }] })
-    const [list = ''] = first.said().match(/^ {2}curl .*\/v1\/events$/m) ?? []
+    const [list = ''] = guide.match(/^ {2}curl .*\/v1\/events$/m) ?? []
     const events = JSON.parse((await shell('bash', ['-c', list])).stdout) as { data: { type: string }[] }
     t.ok(events.data.some(({ type }) => type === 'email.delivered'))
   })
@@ -213,8 +232,9 @@ t.test('a second run uses the existing data, the key above all', async (t) => {
   const second = sandbox('--data', data)
   await second.line(/^Serving/)
   t.equal(keptKey(), key)
-  t.match(second.said(), `--auth-password ${key} `)
-  t.match(second.said(), `127.0.0.1:${base + 465} --tls-on-connect`)
+  t.match(second.said(), `-H 'Authorization: Bearer ${key}'`)
+  t.match(readGuide(), `--auth-password ${key} `)
+  t.match(readGuide(), `127.0.0.1:${base + 465} --tls-on-connect`)
   t.equal(await second.end('SIGTERM'), 0)
 })
 

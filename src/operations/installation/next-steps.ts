@@ -1,5 +1,6 @@
 /**
- * Lists what an operator does after the installation: DNS, firewall, certificate, the first start, the first workspace.
+ * Lists what an operator does after the installation, in five steps: host name, firewall, certificate, the first start,
+ * the first workspace.
  */
 import type { Config } from '../../base/config/complete.js'
 import { hasReverseName } from './choose-hostname.js'
@@ -19,23 +20,17 @@ interface Installed {
 }
 
 export function formatNextSteps(installed: Installed): readonly string[] {
-  const { file, hostname, program, names } = installed
+  const { program } = installed
   const steps = [
-    hostname === null ? formatNaming(installed) : [`Look through ${file}.`],
-    formatDns(installed),
+    formatNames(installed),
     formatFirewall(installed),
     formatCertificate(installed),
-    ...(installed.portsInUse.length === 0 ? [] : [formatPortsInUse(installed)]),
     [
       'Check the configuration and start the service, now and at each boot:',
       `  ${program} check`,
       '  systemctl enable --now posthorn posthorn-backup.timer',
     ],
-    [
-      'Make the first workspace, which prints its key once, and add the domain that mail comes from:',
-      `  ${program} setup --workspace Main --email you@${names.domain ?? 'example.com'}`,
-      `  ${program} domain add ${names.domain ?? 'example.com'}`,
-    ],
+    formatSetup(installed),
   ]
   const numbered = steps.flatMap(([first = '', ...rest], at) => [
     `${at + 1}. ${first}`,
@@ -44,29 +39,43 @@ export function formatNextSteps(installed: Installed): readonly string[] {
   return ['Left to do:', ...numbered, 'docs/install.md describes each step.']
 }
 
-function formatNaming({ file, config, program }: Installed): readonly string[] {
-  const { hostname } = config.service
-  return [
-    `Set hostname under [service] in ${file} to the name that this machine's address resolves back to.`,
-    ...(hostname.includes('.')
-      ? []
-      : [
-          `  "${program} check", "setup" and "domain add" refuse "${hostname}": other servers accept no name of one label`,
-        ]),
-  ]
-}
-
-function formatDns({ hostname, names, config }: Installed): readonly string[] {
+function formatNames(installed: Installed): readonly string[] {
+  const { file, hostname, names } = installed
   const name = hostname ?? 'mail.example.net'
-  const zone = hostname === null ? name : config.service.zone
   const addresses = names.addresses.length > 0 ? names.addresses : [{ address: '192.0.2.1', reverse: [] }]
   const example = names.addresses.length > 0 ? '' : ', with the public address of this machine'
   return [
-    `DNS${example}:`,
+    hostname === null ? formatNaming(installed) : `Host name and PTR, as [service] of ${file} has them${example}:`,
+    ...(hostname === null ? formatShortName(installed) : []),
     ...addresses.map((one) => `  ${formatForward(name, one, names)}`),
     ...addresses.map((one) => `  ${formatReverse(name, one)}`),
-    `  the service zone ${zone}: delegate it, or publish what \`posthorn zone\` prints (docs/zone.md)`,
-    ...formatExchanges(names, name),
+    ...(names.unanswered
+      ? ['  DNS did not answer every question: what is marked as there was seen, the rest may be there too']
+      : []),
+  ]
+}
+
+function formatNaming({ file }: Installed): string {
+  return `Set hostname under [service] in ${file} to the name that this machine's address resolves back to:`
+}
+
+function formatShortName({ config, program }: Installed): readonly string[] {
+  const { hostname } = config.service
+  if (hostname.includes('.')) return []
+  return [`  "${program} check", "setup" and "domain add" refuse "${hostname}": other servers accept no name of one label`]
+}
+
+function formatSetup({ names: { domain, exchanges }, hostname, program }: Installed): readonly string[] {
+  const name = domain ?? 'example.com'
+  const elsewhere = exchanges.filter((exchange) => exchange !== hostname)
+  return [
+    'Make the first workspace and its domain: prints the key once and all DNS records in one list, waits until DNS has them, and sends the first message:',
+    `  ${program} setup --workspace Main --email you@${name} --domain ${name} --wait`,
+    ...(elsewhere.length === 0
+      ? []
+      : [
+          `  mail for ${name} arrives at ${elsewhere.slice(0, 3).join(', ')}: it stays there until you change its MX record, and sending needs no change`,
+        ]),
   ]
 }
 
@@ -85,19 +94,8 @@ function formatReverse(name: string, address: PublicAddress): string {
   return `${record}, set at the hosting provider${now === '' ? '' : ` (now: ${now})`}`
 }
 
-function formatExchanges({ domain, exchanges, unanswered }: MachineNames, name: string): readonly string[] {
-  const silent = unanswered
-    ? ['  DNS did not answer every question: what is marked as there was seen, the rest may be there too']
-    : []
-  const elsewhere = exchanges.filter((exchange) => exchange !== name)
-  if (elsewhere.length === 0) return silent
-  return [
-    ...silent,
-    `  mail for ${domain} arrives at ${elsewhere.slice(0, 3).join(', ')}: it stays there until you change its MX record, and sending needs no change`,
-  ]
-}
-
-function formatFirewall({ config }: Installed): readonly string[] {
+function formatFirewall(installed: Installed): readonly string[] {
+  const { config } = installed
   const inbound = portsOf(config.inbound.listen)
   const submission = portsOf([...config.submission.listen, ...config.submission.listen_tls])
   const api = portsOf(tlsListenersOf(config))
@@ -106,22 +104,24 @@ function formatFirewall({ config }: Installed): readonly string[] {
     `  out: port ${config.outbound.port} (many hosting providers open it on request only), 53`,
     `  in, from the Internet: port ${[...inbound, ...api].join(', ')}`,
     `  in, from your applications: port ${[...submission, ...api].join(', ')}`,
+    ...formatPortsInUse(installed),
   ]
 }
 
 function formatCertificate({ file }: Installed): readonly string[] {
   return [
-    "Certificate: from Let's Encrypt, or of your own (docs/certificates.md); else the first start makes a self-signed one.",
+    "Certificate from Let's Encrypt, or of your own (docs/certificates.md); else the first start makes a self-signed one:",
     `  enabled = true and email under [tls.acme] in ${file}`,
     '  firewall: in, from the Internet: port 80',
   ]
 }
 
 function formatPortsInUse({ portsInUse, file, config }: Installed): readonly string[] {
+  if (portsInUse.length === 0) return []
   const mail = portsInUse.some((port) => portsOf(config.inbound.listen).includes(port))
   return [
-    `Another program listens on port ${portsInUse.join(', ')}${mail ? ', probably another mail server' : ''}: stop it, or choose other ports in ${file}.`,
-    ...portsInUse.map((port) => `  ss -ltnp 'sport = :${port}'`),
+    `  another program listens on port ${portsInUse.join(', ')}${mail ? ', probably another mail server' : ''}: stop it, or choose other ports in ${file}`,
+    ...portsInUse.map((port) => `    ss -ltnp 'sport = :${port}'`),
   ]
 }
 

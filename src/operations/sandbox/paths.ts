@@ -14,6 +14,8 @@ export interface SandboxPaths {
   /** The API key alone. */
   readonly key: string
   readonly log: string
+  /** Lines to paste. It has the key. */
+  readonly guide: string
   /** Arrived messages, an .eml file each. */
   readonly sink: string
   readonly tls: string
@@ -25,6 +27,7 @@ export function sandboxPaths(folder: string): SandboxPaths {
     configuration: join(folder, 'posthorn.toml'),
     key: join(folder, 'quickstart-key'),
     log: join(folder, 'posthorn.log'),
+    guide: join(folder, 'quickstart.txt'),
     sink: join(folder, 'sink'),
     tls: join(folder, 'tls'),
   }

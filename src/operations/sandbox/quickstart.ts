@@ -7,7 +7,7 @@
  */
 
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
@@ -33,7 +33,7 @@ import { DOMAIN, type SandboxPaths, sandboxPaths } from './paths.js'
 import { type SubmissionServer, submitBySmtp, throwDiskFull, waitUntilSettled } from './sample.js'
 import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
-import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
+import { arrivalLine, guideText, type Sample, screenLines, storyLines } from './terminal-text.js'
 
 interface QuickstartOptions {
   readonly folder: string
@@ -115,32 +115,31 @@ async function startSandbox(
 async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {
   const { configured, tls, key, signIn, paths } = started
   const client = { ca: tls.cert, key }
-  await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
+  const bySmtp = await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
     submitBySmtp({ ...client, listen: configured.startTls }),
   )
   if (options.signal.aborted) return
-  const emailId = await sendSample(options, started, 'REST (HTTPS, POST /v1/emails)', () =>
+  const byRest = await sendSample(options, started, 'REST (HTTPS, POST /v1/emails)', () =>
     submitByRest({ ...client, listen: configured.api }),
   )
   if (options.signal.aborted) return
   // The `node` of the person's PATH may be too old.
   const program = ['../../../../scripts/node', '../../main.js'].map(pathFromHere)
-  for (const line of guideLines({ paths, configured, key, signIn, caFile: tls.caFile, program, emailId }))
-    options.print(line)
+  const guide = { paths, configured, key, signIn, caFile: tls.caFile, program, samples: [bySmtp, byRest] }
+  await writeFile(paths.guide, guideText(guide), { mode: 0o600 })
+  for (const line of screenLines(guide)) options.print(line)
 }
 
-/** Sends a sample, prints its history, and returns its id. */
+/** Sends a sample, and returns it once it is delivered, or when the sandbox is to end. */
 async function sendSample(
   { clock, print, signal }: QuickstartOptions,
   { read, paths }: RunningSandbox,
   interfaceName: string,
   submit: () => Promise<string>,
-): Promise<string> {
-  const emailId = await submit()
-  const story = await waitUntilSettled(read, emailId, clock, signal)
-  if (signal.aborted) return emailId
-  for (const line of storyLines(interfaceName, story)) print(line)
-  if (story.status === 'delivered') return emailId
+): Promise<Sample> {
+  const story = await waitUntilSettled(read, await submit(), clock, signal)
+  if (signal.aborted || story.status === 'delivered') return { interfaceName, story }
+  for (const line of storyLines({ interfaceName, story })) print(line)
   throw new CannotStart(`the sample over ${interfaceName} did not get through, ${paths.log} may say why`)
 }
 
@@ -182,7 +181,7 @@ async function submitByRest(endpoint: SubmissionServer): Promise<string> {
   const { status, body } = await post(endpoint, {
     from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
     to: `you@${DOMAIN}`,
-    subject: 'It works over REST',
+    subject: 'REST works',
     text: 'Handed in as JSON, composed, kept in the queue, signed, and delivered to the sink.\n',
     html: '<p>Handed in as <b>JSON</b>, composed, kept in the queue, signed, and delivered to the sink.</p>',
   })

@@ -12,17 +12,29 @@ import type { SandboxSignIn } from './sign-in.js'
 import type { SandboxArrival } from './sink.js'
 
 export function arrivalLine({ to, subject, verdict, file }: SandboxArrival): string {
-  return `arrived  to ${to.map(formatForDisplay).join(', ')}  "${formatForDisplay(subject)}"  ${formatVerdict(verdict)}  sink/${file}`
+  return `arrived  to ${to.map(formatForDisplay).join(', ')}  "${formatForDisplay(subject)}"  ${formatVerdict(verdict)}  ${file}`
 }
 
 function formatVerdict({ result, signature }: SampleDkimVerdict): string {
   return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
 }
 
-/** `interfaceName` says how it was submitted. */
-export function storyLines(interfaceName: string, story: EmailDetails): string[] {
+/** A sample that was delivered. */
+export interface Sample {
+  /** How it was submitted. */
+  readonly interfaceName: string
+  readonly story: EmailDetails
+}
+
+function deliveryLine({ interfaceName, story }: Sample): string {
+  const [last] = story.recipients.flatMap(({ attempts }) => attempts.slice(-1))
+  const how = last === undefined ? '' : ` over ${last.tls ?? 'plain text'} in ${last.duration_ms} ms`
+  return `${story.status}  what was sent over ${interfaceName}${how}`
+}
+
+export function storyLines({ interfaceName, story }: Sample): string[] {
   const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
-  return ['', `How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
+  return [`How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
 }
 
 interface Guide {
@@ -33,50 +45,66 @@ interface Guide {
   readonly caFile: string
   /** The words that start the command line. */
   readonly program: readonly string[]
-  readonly emailId: string
+  readonly samples: readonly Sample[]
 }
 
-export function guideLines(guide: Guide): string[] {
-  const { paths, configured, program, emailId } = guide
+/** One screen: 24 lines of 100 columns, unless paths are long. */
+export function screenLines(guide: Guide): string[] {
+  const { paths, samples, signIn } = guide
+  return [
+    ...samples.map(deliveryLine),
+    '',
+    ...signInLines(signIn),
+    '',
+    'Paste this line to send one yourself:',
+    ...curlCommand(guide),
+    '',
+    'More lines to paste, for SMTP, inbound mail, events, bounces and the queue, are in',
+    `  ${paths.guide}`,
+    'Configuration, data, what arrives (sink/) and the log (posthorn.log) are in',
+    `  ${paths.folder}`,
+    'Nothing leaves this machine.',
+    'Serving until Ctrl-C.',
+  ]
+}
+
+/** The file that the screen names. */
+export function guideText(guide: Guide): string {
+  const { paths, configured, program, samples } = guide
   const posthornCommand = (words: string): string =>
     `  ${program.map(quoteForShell).join(' ')} ${words} --config ${quoteForShell(paths.configuration)}`
-  return [
-    'Send one yourself, over SMTP with STARTTLS or with TLS from the start (the password is the key):',
+  const lines = [
+    'Lines to paste while scripts/quickstart runs. Each start writes this file anew.',
+    '',
+    'Send over SMTP with STARTTLS or with TLS from the start (the password is the key):',
     '',
     swaksCommand(guide, configured.startTls, '--tls'),
     swaksCommand(guide, configured.tls, '--tls-on-connect'),
     '',
     'or over REST (the bearer token is the key):',
     '',
-    curlCommand(guide),
+    ...curlCommand(guide),
     '',
     ...inboundLines(guide),
     'What happened to all mail is a list of events; docs/webhooks.md shows a program that gets them at once:',
     '',
     eventsCommand(guide),
     '',
-    ...signInLines(guide.signIn),
     `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
     '',
-    posthornCommand(`explain ${emailId}`),
+    ...samples.slice(-1).map(({ story }) => posthornCommand(`explain ${story.id}`)),
     posthornCommand('queue list'),
     '',
-    `The configuration, the log and what arrives are in ${paths.folder}. Nothing leaves this machine.`,
-    'Serving until Ctrl-C.',
-    '',
+    ...samples.flatMap(storyLines),
   ]
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 function signInLines({ email, passwordUrl, url }: SandboxSignIn): string[] {
-  const certificate = 'The browser will warn of the self-signed certificate.'
+  const certificate = 'the browser warns of the certificate'
   return passwordUrl === null
-    ? [`The dashboard is for browsers; sign in as ${email}. ${certificate}`, '', `  ${url}`, '']
-    : [
-        `The dashboard is for browsers; this link sets the password of ${email}. ${certificate}`,
-        '',
-        `  ${passwordUrl}`,
-        '',
-      ]
+    ? [`Open the dashboard and sign in as ${email} (${certificate}):`, `  ${url}`]
+    : [`Open this link to set the password of ${email} (${certificate}):`, `  ${passwordUrl}`]
 }
 
 function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[] {
@@ -100,10 +128,15 @@ function swaksCommand({ key, caFile }: Guide, { host, port }: ListenAddress, mod
   return `  swaks --server ${host}:${port} ${mode} ${trust} ${login} --from ${SENDER} --to ${RECIPIENT}`
 }
 
-function curlCommand({ key, caFile, configured: { api } }: Guide): string {
-  const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'Sent with curl.' })
-  const fields = `-H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json'`
-  return `  curl --cacert ${quoteForShell(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
+/** It is continued over lines that fit the screen. */
+function curlCommand({ key, caFile, configured: { api } }: Guide): string[] {
+  const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'By curl.' })
+  return [
+    `  curl https://${api.host}:${api.port}/v1/emails --cacert ${quoteForShell(caFile)} \\`,
+    `    -H 'Authorization: Bearer ${key}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${email}'`,
+  ]
 }
 
 function eventsCommand({ key, caFile, configured: { api } }: Guide): string {

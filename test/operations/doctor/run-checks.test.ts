@@ -4,6 +4,7 @@ import type { Check, CheckDeps } from '../../../src/operations/doctor/check.js'
 import { allChecks } from '../../../src/operations/doctor/checks/all-checks.js'
 import { openCheckDeps } from '../../../src/operations/doctor/checks/open-deps.js'
 import { type Finding, good, type Judgement, warning } from '../../../src/operations/doctor/finding.js'
+import { groupProblems } from '../../../src/operations/doctor/group-findings.js'
 import { runChecks } from '../../../src/operations/doctor/run-checks.js'
 import { dnsServer } from '../../helpers/dns/dns-server.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'
@@ -82,6 +83,9 @@ t.test('with a DNS server that never answers, every check ends by itself', async
     found.filter(({ text }) => /had no result/.test(text)),
     [],
   )
+  const cause = groupProblems(found).find(({ finding }) => finding.check === 'dns')
+  const alone = found.filter((one) => one.undecided === true && cause?.followers.includes(one) !== true)
+  t.same(alone, [], 'all of it has one cause')
   for (const name of ['ptr', 'helo', 'port25-out', 'blocklist', 'delegation', 'zone', 'mta-sts', 'clock']) {
     t.ok(
       found.some((one) => one.check === name && one.undecided === true),

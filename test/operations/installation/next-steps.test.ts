@@ -49,11 +49,12 @@ t.test('it names ports, the certificate, the start, and the setup', async (t) =>
   t.match(text, /in, from your applications: port 587, 465, 8443/)
   t.match(
     text,
-    /Certificate: [\s\S]*\[tls\.acme\] in \/etc\/posthorn\/posthorn\.toml\n {5}firewall: in, from the Internet: port 80/,
+    /Certificate from [\s\S]*\[tls\.acme\] in \/etc\/posthorn\/posthorn\.toml\n {5}firewall: in, from the Internet: port 80/,
   )
   t.match(text, /systemctl enable --now posthorn/)
-  t.match(text, /posthorn setup --workspace Main --email you@example\.net/)
-  t.notMatch(text, /Another program/)
+  t.match(text, /posthorn setup --workspace Main --email you@example\.net --domain example\.net --wait$/m)
+  t.equal(text.match(/^\d\. /gm)?.length, 5)
+  t.notMatch(text, /another program/)
 })
 
 t.test('without a name the first step is to set one', async (t) => {
@@ -62,12 +63,12 @@ t.test('without a name the first step is to set one', async (t) => {
     text,
     /^1\. Set hostname under \[service\] in \/etc\/posthorn\/posthorn\.toml.*\n {5}"posthorn check", .* refuse "debian"/m,
   )
-  t.match(text, /the service zone mail\.example\.net/)
+  t.match(text, /^ {5}mail\.example\.net\. A 192\.0\.2\.1$/m)
 })
 
 t.test('it names ports that are taken, and says when DNS was silent', async (t) => {
   const text = steps('mail.example.net', { unanswered: true }, [25])
-  t.match(text, /Another program listens on port 25, probably another mail server/)
+  t.match(text, /another program listens on port 25, probably another mail server/)
   t.match(text, /ss -ltnp 'sport = :25'/)
   t.match(text, /DNS did not answer every question/)
   t.notMatch(steps('mail.example.net', {}, [8443]), /another mail server/)

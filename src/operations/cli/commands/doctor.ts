@@ -29,9 +29,14 @@ export async function runDoctor(call: Call): Promise<Answer> {
   const totals = countStates(findings)
   const seconds = ((clock() - at) / 1_000).toFixed(1)
   if (isPlugin) return buildPluginAnswer(findings, totals)
+  const groups = groupProblems(findings)
   return {
     json: { state: worstState(totals), checked_at: formatTimestamp(at), totals, findings },
-    lines: [...formatFindings(findings, words.length === 0), '', `${formatTotals(totals)} in ${seconds} s`],
+    lines: [
+      ...formatFindings(findings, groups, words.length === 0),
+      '',
+      `${formatGroupTotals(totals.ok, groups)} in ${seconds} s`,
+    ],
     failed: totals.fail > 0,
   }
 }
@@ -69,9 +74,13 @@ const labels: Readonly<Record<FindingState, string>> = { ok: 'ok', warn: 'WARN',
 const SHORT_LINE = 100
 
 /** What is wrong comes first. `isBrief`: what is right is a short line for each check. */
-function formatFindings(findings: readonly Finding[], isBrief: boolean): readonly string[] {
+function formatFindings(
+  findings: readonly Finding[],
+  groups: readonly FindingGroup[],
+  isBrief: boolean,
+): readonly string[] {
   const width = Math.max(...findings.map(({ check }) => check.length), 0)
-  const problems = groupProblems(findings).flatMap((group) => formatProblem(group, width))
+  const problems = groups.flatMap((group) => formatProblem(group, width))
   const right = findings.filter(({ state }) => state === 'ok')
   const lines = isBrief ? formatBriefly(right, width) : right.flatMap((one) => formatFinding(one, 'ok', width))
   return [...problems, ...(problems.length > 0 && lines.length > 0 ? [''] : []), ...lines]
@@ -113,6 +122,13 @@ function formatFinding(
     `${labels[state].padEnd(5)} ${check.padEnd(width)}  ${subject}: ${text}`,
     ...remedy.map((line) => `${indent}${line}`),
   ]
+}
+
+/** A cause counts once. */
+function formatGroupTotals(ok: number, groups: readonly FindingGroup[]): string {
+  const states = countStates(groups.map((group) => ({ state: stateOf(group) })))
+  const followers = groups.reduce((sum, group) => sum + group.followers.length, 0)
+  return `${formatTotals({ ...states, ok })}${followers === 0 ? '' : `, ${followers} more from the same causes`}`
 }
 
 function formatTotals({ ok, warn, fail }: StateTotals): string {

@@ -43,7 +43,7 @@ t.test('domains', async (t) => {
   })
   t.match(await run('domain', 'add', 'b.test', '--force'), {
     status: 0,
-    out: /^b\.test {2}verified\n\nDNS records to publish:\n {2}posthorn\.b\.test\. CNAME mail\./,
+    out: /^b\.test {2}verified\n\nRequired, at the DNS provider of b\.test:\n.*\n {2}posthorn\.b\.test\. CNAME mail\./,
   })
   t.match((await run('domain', 'list', '--json')).json(), {
     data: [{ domain: 'xn--mnster-3ya.test' }, { domain: 'b.test', status: 'verified' }],
@@ -63,8 +63,18 @@ t.test('domains', async (t) => {
   t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
   t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
   t.match(await run('domain', 'add', 'pending.test', '--inbound'), {
-    out: /\nReceives mail as soon as it is verified\.\nNo daemon runs here/,
+    out: /posthorn domain verify pending\.test\n[\s\S]*\nReceives mail as soon as it is verified\.\nNo daemon runs here/,
   })
+  t.match(await run('domain', 'add', 'lines.test', '--format', 'zone'), {
+    status: 0,
+    out: /^; DNS provider of lines\.test\nposthorn\.lines\.test\. 3600 IN CNAME mail\.service\.test\.\n[\s\S]*\n; lines\.test\. .*\n(?:;.*\n)*; DNS provider of service\.test\n(?:dkim[12].* IN TXT .*\n){2}$/,
+  })
+  t.match((await run('domain', 'add', 'values.test', '--format', 'json')).json(), {
+    domain: 'values.test',
+    records: [{ type: 'CNAME', required: true }],
+  })
+  await run('domain', 'delete', 'lines.test')
+  await run('domain', 'delete', 'values.test')
   t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
   await run('domain', 'delete', 'pending.test')
 
@@ -95,6 +105,10 @@ t.test('domains', async (t) => {
     ['domain.changed', id, { domain: 'b.test', blocked: ['sold', 'a+b'] }],
     ['domain.changed', id, { domain: 'b.test', unblocked: ['a+b'] }],
     ['domain.created', uuidPattern, { domain: 'pending.test' }],
+    ['domain.created', uuidPattern, { domain: 'lines.test' }],
+    ['domain.created', uuidPattern, { domain: 'values.test' }],
+    ['domain.deleted', uuidPattern, { domain: 'lines.test' }],
+    ['domain.deleted', uuidPattern, { domain: 'values.test' }],
     ['domain.deleted', uuidPattern, { domain: 'pending.test' }],
     ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
     ['domain.deleted', id, { domain: 'b.test' }],

@@ -51,7 +51,7 @@ t.test('a domain is registered with the records to publish, listed and read', as
       {
         type: 'CNAME',
         name: `posthorn.${name}`,
-        value: 'mail.mail.service.test',
+        value: 'mail.service.test',
         purpose: 'mail_cname',
         status: 'pending',
       },

@@ -43,9 +43,11 @@ export function listDomainRecords(
   row: Pick<SendingDomain, 'id' | 'domain' | 'inbound'>,
   keys: readonly Pick<DkimKeyRow, 'selector' | 'public_record'>[],
 ): readonly PublishedRecord[] {
-  const { zone, ttl, nameservers } = settings
+  const { zone, ttl, nameservers, hostname } = settings
   const provider = { ttl, set_by: providerOf(row.domain) }
-  const proofs = dnsRecordsOf(row, zone).map(({ type, name, value, purpose }) => {
+  // The server's own name, such as posthorn.example.com, has records with the same effect, and no room for a CNAME.
+  const possible = dnsRecordsOf(row, zone).filter(({ name }) => name !== hostname && name !== zone)
+  const proofs = possible.map(({ type, name, value, purpose }) => {
     return { ...provider, type, name, value, required: true, purpose: proofPurposes[purpose] }
   })
   const targets = nameservers.length > 0 ? [] : keys

@@ -116,6 +116,16 @@ t.test('a domain needs three CNAME records, and without a delegation the keys to
   t.equal(delegated.filter(({ required }) => required).length, 3)
 })
 
+t.test('a mail host that is the name of the server needs no CNAME, which would exclude its addresses', async (t) => {
+  const settings = settingsOf({ service: { hostname: 'posthorn.example.com' } })
+  const own = listDomainRecords(settings, { ...row, domain: parseDomainName('example.com') }, [])
+  t.same(
+    own.filter(({ type }) => type === 'CNAME').map(({ name }) => name),
+    ['dkim1._domainkey.example.com', 'dkim2._domainkey.example.com'],
+  )
+  t.ok(listServiceRecords(settings, []).some(({ type, name }) => type === 'MX' && name === 'posthorn.example.com'))
+})
+
 t.test('a domain that receives mail needs its MX record; MTA-STS only if the service has a policy', async (t) => {
   const settings = settingsOf({ inbound: { mta_sts: 'testing' } })
   const shown = listDomainRecords(settings, { ...row, inbound: 1 }, []).map(show)
@@ -124,7 +134,7 @@ t.test('a domain that receives mail needs its MX record; MTA-STS only if the ser
 })
 
 t.test('no name repeats the first label of the zone', async (t) => {
-  for (const hostname of ['mail.example.net', 'mx.example.net', 'posthorn.example.net']) {
+  for (const hostname of ['mail.example.net', 'mx.example.net', 'posthorn.example.net', 'server.example.net']) {
     const settings = settingsOf({ service: { hostname } })
     const all = [...listServiceRecords(settings, keys), ...listDomainRecords(settings, row, domainKeys)]
     for (const { name, value } of all) t.notMatch(`${name} ${value}`, /\b(mail|mx|posthorn)\.\1\./)

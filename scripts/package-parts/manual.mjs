@@ -31,8 +31,13 @@ function writePage() {
   ]
 }
 
-const section = (title, lines) => [`.SH ${title.toUpperCase()}`, ...lines]
-const item = ([term, meaning], rest = '') => ['.TP', `\\fB${toRoff(term)}\\fR${rest}`, toRoff(meaning)]
+function section(title, lines) {
+  return [`.SH ${title.toUpperCase()}`, ...lines]
+}
+
+function item([term, meaning], rest = '') {
+  return ['.TP', `\\fB${toRoff(term)}\\fR${rest}`, toRoff(meaning)]
+}
 
 function describeCommand({ name, usage, summary, options }) {
   const described = Object.keys(options).flatMap((option) => item([`--${option}`, describeOption(name, option)]))

@@ -91,7 +91,7 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
   }
 }
 
-interface SuppressResult {
+export interface SuppressResult {
   /** The record that is now on the list. */
   readonly record: Suppression
   readonly isNew: boolean

@@ -49,7 +49,7 @@ warm_up_route = """"""
 address = "192.0.2.7"
 
 [limits.plans."my plan"]
-burst = 5
+credits = 5
 [inbound]
 greylisting.enabled = true
 `,
@@ -59,7 +59,7 @@ greylisting.enabled = true
   t.same(find('outbound.routes."b.test"'), ['192.0.2.1:25', 'posthorn.toml:11'])
   t.same(find('outbound.routes.plain'), ['192.0.2.2:25', 'posthorn.toml:11'])
   t.same(find('outbound.sources'), [[{ address: '192.0.2.7' }], 'posthorn.toml:13'])
-  t.same(find('limits.plans."my plan"'), [{ burst: 5 }, 'posthorn.toml:16'])
+  t.same(find('limits.plans."my plan"'), [{ credits: 5 }, 'posthorn.toml:16'])
   t.same(find('limits.plans.free'), [{ requests_per_second: 10, burst: 20, emails_per_month: 5_000 }, 'default'])
   t.same(find('inbound.greylisting.enabled'), [true, 'posthorn.toml:19'])
   t.same(find('service.data_dir'), [join(folder, 'data'), 'posthorn.toml:2'], 'a path is complete')
@@ -122,8 +122,8 @@ t.test('no secret is shown, wherever it is', async (t) => {
   const hidden = all.filter((one: EffectiveValue) => one.hidden && one.value !== '(not set)').map(({ key }) => key)
   t.same(hidden, [
     'spam.rspamd_url',
-    'outbound.routes."*"',
     'outbound.warm_up_route',
+    'outbound.routes."*"',
     'sms.http.url',
     'sms.http.username',
     'sms.http.password',

@@ -23,6 +23,7 @@ const cases: readonly (readonly [typed: readonly string[], completed: readonly s
   [['domain', 'inbound', 'a.test', 'o'], ['off', 'on']],
   [['warmup', ''], ['restart', 'skip']],
   [['help', 'mess'], ['message']],
+  [['--v'], ['--version']],
   [['completion', ''], ['bash', 'fish', 'zsh']],
 ]
 

@@ -100,7 +100,7 @@ const options: Readonly<Record<string, string>> = {
 }
 
 /** The subjects of the families that have no command of their name alone. */
-const families: Readonly<Record<string, string>> = {
+export const families: Readonly<Record<string, string>> = {
   workspace: 'workspaces',
   user: 'people',
   key: 'API keys',
@@ -146,9 +146,14 @@ function describeFamily(word: string, commands: readonly DescribedCommand[]): Ro
   ]
 }
 
-/** The first clause of a summary. */
+/** What the overview has room for beside a name. */
+const ROOM = 62
+
+/** The first clause of a summary, without its last parts if it is long. */
 function shorten(summary: string): string {
-  return summary.split(/[;:]/, 1)[0] ?? summary
+  let [text = ''] = summary.split(/[;:]/, 1)
+  while (text.length > ROOM && text.includes(', ')) text = text.slice(0, text.lastIndexOf(', '))
+  return text
 }
 
 /** Later lines of the text begin below its first line. */

@@ -14,6 +14,7 @@ import {
   findSuppression,
   removeSuppression,
   type Suppression,
+  type SuppressResult,
   suppress,
   suppressionReasons,
 } from '../../../records/suppressions/suppressions.js'
@@ -80,11 +81,11 @@ export async function add({ words, options, database, clock }: Call): Promise<An
   const reason = parseReason(options)
   const store = await database()
   const workspaceId = chooseList(store.read, options)
-  const added = []
+  const added: SuppressResult[] = []
   for (const email of addresses) {
     added.push(await suppress(store, { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: clock() }))
   }
-  const describe = ({ record, isNew }: (typeof added)[number]): string =>
+  const describe = ({ record, isNew }: SuppressResult): string =>
     `${record.email} ${isNew ? 'is not written to from now on' : `was on the list already (${record.reason})`}`
   return {
     json: {

@@ -28,7 +28,7 @@ export interface Place {
   /** The words before: none, the first words of commands, or a command. */
   readonly name: string
   readonly next: readonly NextWord[]
-  /** None before the name of a command is complete. */
+  /** None between the first word of a command and its last one. */
   readonly options: readonly NextOption[]
   readonly takesFile: boolean
 }
@@ -39,7 +39,7 @@ export function listPlaces(commands: readonly DescribedCommand[]): readonly Plac
     const command = commands.find((one) => one.name === name)
     const words = [...names].filter((one) => one !== '' && one.split(' ').slice(0, -1).join(' ') === name)
     const texts = words.map((one) => ({ word: one.split(' ').at(-1) ?? '', text: describeName(one, commands) }))
-    if (command === undefined) return { name, next: texts, options: [], takesFile: false }
+    if (command === undefined) return { name, next: texts, options: name === '' ? general : [], takesFile: false }
     const usage = readUsage(command)
     return { name, next: [...texts, ...usage.values.map((word) => ({ word, text: '' }))], ...usage }
   })
@@ -66,18 +66,25 @@ function readUsage({ name, usage, options }: DescribedCommand): UsageWords {
     const given = words[words.indexOf(`--${option}`) + 1] ?? ''
     return { name: `--${option}`, text: describeOption(name, option), value: kind === 'string' ? kindOf(given) : null }
   })
-  const common = Object.entries(commonOptionTexts).map(([option, text]): NextOption => {
-    const [name = '', given] = option.split(' ')
-    return { name, text, value: given === undefined ? null : kindOf(given) }
-  })
   const positional = words.filter((word, at) => !word.startsWith('--') && !takesValue(words[at - 1], own))
   const kinds = positional.map(kindOf)
   return {
     values: kinds.flatMap((kind) => kind.words),
     takesFile: kinds.some(({ isFile }) => isFile),
-    options: [...own, ...common, { name: '--help', text: 'show the usage', value: null }],
+    options: [...own, ...common],
   }
 }
+
+const common = [
+  ...Object.entries(commonOptionTexts).map(([option, text]): NextOption => {
+    const [name = '', given] = option.split(' ')
+    return { name, text, value: given === undefined ? null : kindOf(given) }
+  }),
+  { name: '--help', text: 'show the usage', value: null },
+]
+
+/** The options that may stand where there is no command yet. */
+const general = [...common, { name: '--version', text: 'print the version', value: null }]
 
 function takesValue(word: string | undefined, options: readonly NextOption[]): boolean {
   return options.some(({ name, value }) => name === word && value !== null)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { lockDataFolder } from '../../../../src/base/storage/db/data-lock.js'
@@ -124,6 +125,7 @@ t.test('a backup lowers its priority when it holds no lock of the database any m
     printBytes: () => Promise.resolve(),
     printError: (text) => t.fail(text),
     readSecret: () => Promise.resolve(''),
+    openInput: () => Readable.from([]),
     lowerPriority: () => openWhenLowered.push(listOpen()),
   })
   t.equal(status, 0)

@@ -20,7 +20,7 @@ t.test('the settings in force are printed as lines of TOML, and each names its s
   const outbound = await run('outbound')
   t.match(outbound.out, /^outbound\.expire_after = "4d" {2}# default$/m)
   t.match(parse(outbound.out), { outbound: { port: 2525, routes: { 'b.test': '192.0.2.1:25' }, sources: [] } })
-  t.notMatch(outbound.out, /^(?!outbound\.)/m)
+  t.notMatch(outbound.out, /^(?!outbound\.)./m)
   t.match(await run('outbound.routes.b.test'), { out: `outbound.routes."b.test" = "192.0.2.1:25"  # ${file}:6\n` })
   t.match(await run('sms.http.password', 'inbound.refuse_listed_from'), {
     out: '# inbound.refuse_listed_from is not set\nsms.http.password = (not set)  # default\n',

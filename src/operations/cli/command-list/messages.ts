@@ -110,7 +110,7 @@ export const messageCommands: readonly Command[] = [
   {
     name: 'sms release',
     usage: 'PREFIX [--workspace ID]',
-    summary: 'allow codes to such a prefix again, in one workspace or in all, and count entered codes from zero',
+    summary: 'allow codes to a held phone prefix again, in one workspace or in all, and count entered codes from zero',
     options: { workspace: 'string' },
     run: async (call) => (await loadSms()).release(call),
   },

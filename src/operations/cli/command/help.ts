@@ -86,7 +86,7 @@ const options: Readonly<Record<string, string>> = {
   'queue workspace': 'only entries of this workspace, by its id',
   'suppression reason': 'why the addresses are on the list, if a line of the file does not say it; without it manual',
   'sms holds workspace': 'only prefixes of this workspace, by its id',
-  'sms release workspace': 'only in this workspace, by its id; without it in all',
+  'sms release workspace': 'only in this workspace, by its id; without it in all workspaces',
   'standby follow once': 'bring the copy up to date once, and end',
   status: 'only entries in this state',
   subject: 'the subject of the message; without it "Posthorn test message"',

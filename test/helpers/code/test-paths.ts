@@ -23,6 +23,7 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['test/servers/api/isolation.test.ts', 'every route with the keys of another workspace'],
   ['test/servers/api/wrong-requests.test.ts', 'the documented errors of all routes'],
   ['test/servers/api/openapi/generated-client.test.ts', 'a client generated from the OpenAPI document'],
+  ['test/servers/api/openapi/reference-page.test.ts', 'the pages of the REST API'],
   ['test/servers/smtp/hostile-sessions.test.ts', 'both SMTP listeners with broken clients'],
 ])
 

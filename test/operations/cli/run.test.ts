@@ -93,7 +93,7 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
     t.match(help.out, new RegExp(`^ {2}${name.split(' ', 1)[0]}\\b`, 'm'), `${name} or its family`)
   }
   t.match(help.out, /^ {2}key +API keys: create, list, revoke$/m)
-  t.match(help.out, /^ {2}setup +make the first workspace/m)
+  t.match(help.out, /^ {2}setup +create the first workspace/m)
   const lines = help.out.split('\n')
   t.ok(lines.length < 60, `one screen: ${lines.length} lines`)
   t.same(
@@ -136,7 +136,7 @@ t.test('each command has its own help with every option, and needs no configurat
   }
   t.match((await runCommand(['help', 'queue', 'list'])).out, /^ {2}--workspace +only entries of this workspace/m)
   const keys = (await runCommand(['key', '--help'])).out
-  t.match(keys, /^posthorn key \.\.\.: API keys\n {2}key create {2}make an API key/)
+  t.match(keys, /^posthorn key \.\.\.: API keys\n {2}key create {2}create an API key/)
   for (const name of ['key list', 'key revoke']) t.match(keys, new RegExp(`^  ${name} `, 'm'))
   t.match(await runCommand(['help', 'queue', 'rules']), { out: /^ {2}queue rules add +hold mail/m })
   const warmUp = (await runCommand(['help', 'warmup'])).out

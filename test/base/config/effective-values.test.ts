@@ -1,8 +1,8 @@
 /** The settings in force: where each was set, and that no secret is among them. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
 import { stringify } from 'smol-toml'
+import t, { type Test } from 'tap'
 import { type EffectiveValue, eachSetting, listEffectiveValues } from '../../../src/base/config/effective-values.js'
 import { loadConfig } from '../../../src/base/config/load.js'
 import { temporaryFolder } from '../../helpers/database/database.js'

@@ -13,7 +13,8 @@ t.test('it has every command with its options, of this version and date', async 
   t.notMatch(page.stdout, /[^\0-\x7f]/)
   for (const { name, options } of databaseCommands) {
     t.ok(page.stdout.includes(`\\fB${name.replaceAll('-', '\\-')}\\fR`), name)
-    for (const option of Object.keys(options)) t.ok(page.stdout.includes(`\\fB\\-\\-${option.replaceAll('-', '\\-')}\\fR`))
+    for (const option of Object.keys(options))
+      t.ok(page.stdout.includes(`\\fB\\-\\-${option.replaceAll('-', '\\-')}\\fR`))
   }
 })
 

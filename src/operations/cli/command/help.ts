@@ -99,7 +99,7 @@ const options: Readonly<Record<string, string>> = {
   workspace: 'the id of the workspace; needed if there are several',
 }
 
-/** The subjects of the families that have no command of their name alone. */
+/** The subjects of the families that have no command of just their name. */
 export const families: Readonly<Record<string, string>> = {
   workspace: 'workspaces',
   user: 'people',

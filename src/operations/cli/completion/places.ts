@@ -1,6 +1,6 @@
 /**
- * What may come next on a command line, for the completion of each shell. The fixed values are read from the usage of
- * the commands, where they are words in lower case: `--as spam|ham`.
+ * Lists what may come next on a command line, for the completion of each shell. The fixed values are read from the
+ * usage of the commands, where they are words in lower case: `--as spam|ham`.
  */
 import { commonOptionTexts, type DescribedCommand, describeOption, families } from '../command/help.js'
 

@@ -26,16 +26,7 @@ ${writeFixedValues(places)}
       ;;
     ${optionsWithValue(places, false).join(' | ')}) return 1 ;;
   esac
-  case $name in
-${places.map(writePlace).join('\n')}
-  esac
-  if [[ $PREFIX == -* ]]; then
-    _describe -o option next_options
-  elif [[ -n $files ]]; then
-    _files
-  else
-    _describe command next_words
-  fi
+${writeReplies(places)}
 }
 # zsh calls the file as the function, if it was found in $fpath.
 if [[ $funcstack[1] == _posthorn ]]; then
@@ -55,6 +46,19 @@ function writeFixedValues(places: readonly Place[]): string {
       ;;`
   })
   return cases.join('\n')
+}
+
+function writeReplies(places: readonly Place[]): string {
+  return `  case $name in
+${places.map(writePlace).join('\n')}
+  esac
+  if [[ $PREFIX == -* ]]; then
+    _describe -o option next_options
+  elif [[ -n $files ]]; then
+    _files
+  else
+    _describe command next_words
+  fi`
 }
 
 function writePlace({ name, next, options, takesFile }: Place): string {

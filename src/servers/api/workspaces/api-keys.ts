@@ -23,7 +23,12 @@ import {
   MAX_LIVE_KEYS,
 } from '../../../workspaces/accounts/keys/api-keys.js'
 import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
-import { MAX_LIMIT_ITEMS, narrowLimits, noLimits, parseKeyLimits } from '../../../workspaces/accounts/keys/key-limits.js'
+import {
+  MAX_LIMIT_ITEMS,
+  narrowLimits,
+  noLimits,
+  parseKeyLimits,
+} from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'

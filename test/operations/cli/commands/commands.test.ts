@@ -83,7 +83,10 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
     })
   }
   const many = Array.from({ length: 51 }, (_, n) => `d${n}.test`).join(',')
-  t.match(await run('key', 'create', '--name', 'wide', '--domains', many), { status: 2, err: /found 51, allowed: at most/ })
+  t.match(await run('key', 'create', '--name', 'wide', '--domains', many), {
+    status: 2,
+    err: /found 51, allowed: at most/,
+  })
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const shown = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
   t.match(shown, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })

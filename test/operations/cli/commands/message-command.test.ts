@@ -35,17 +35,28 @@ t.test('a message that was sent, by the id of the email or of a queue entry', as
   const sink = await openSink({ script: { rcpt: ({ line }) => (line.includes('<late') ? '450 later' : '250 ok') } })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
-  const head = ['From: The App <app@a.test>', 'To: bob@b.test,', '\tlate@b.test', 'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=']
+  const head = [
+    'From: The App <app@a.test>',
+    'To: bob@b.test,',
+    '\tlate@b.test',
+    'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=',
+  ]
   const raw = [...head, ...files].join('\r\n')
   const id = await app.submitAccepted({ to: ['bob@b.test', 'late@b.test'], raw, mailParameters: ' BODY=8BITMIME' })
   await app.waitUntilAttempted(id)
 
   const shown = await app.cli('message', 'show', id)
   t.equal(shown.status, 0, shown.err)
-  t.match(shown.out, new RegExp(`^${id} {2}email {2}\\w+\n {2}from +The App <app@a\\.test>\n {2}to +bob@b\\.test, +late@`))
+  t.match(
+    shown.out,
+    new RegExp(`^${id} {2}email {2}\\w+\n {2}from +The App <app@a\\.test>\n {2}to +bob@b\\.test, +late@`),
+  )
   t.match(shown.out, /^ {2}subject +Grüße$/m)
   t.match(shown.out, /^ {2}envelope +<\S+@\S+> to bob@b\.test late@b\.test$/m)
-  t.match(shown.out, /^ {2}parts +text; HTML; 1 file\n {2}file +bill\.pdf, application\/pdf, 8 bytes\n\nGrüße {8}an\?alle\n/m)
+  t.match(
+    shown.out,
+    /^ {2}parts +text; HTML; 1 file\n {2}file +bill\.pdf, application\/pdf, 8 bytes\n\nGrüße {8}an\?alle\n/m,
+  )
   t.match(shown.out, /\nline 38\n\nThe text goes on: --raw prints the complete message\.\n$/)
   t.match((await app.cli('message', 'show', id, '--json')).json(), {
     ...{ kind: 'email', id, workspace_id: app.workspaceId, subject: 'Grüße', html: '<p>Hello</p>', text: /line 59/ },
@@ -66,7 +77,11 @@ t.test('a message that was sent, by the id of the email or of a queue entry', as
 
   const late = app.findStory(id).recipients.find(({ email }) => email === 'late@b.test')
   t.match(await app.cli('message', 'show', late?.id ?? ''), { status: 0, out: /^ {2}as sent to {2}late@b\.test$/m })
-  t.match(await app.cli('message', 'show', 'none'), { status: 1, out: '', err: /no email, queue entry or inbound email/ })
+  t.match(await app.cli('message', 'show', 'none'), {
+    status: 1,
+    out: '',
+    err: /no email, queue entry or inbound email/,
+  })
   t.match(await app.cli('message', 'show', id, '--raw', '--json'), { status: 2, err: /--raw and --json exclude/ })
   t.match(await app.cli('message', 'show', id, '--raw', '--header'), { status: 2, err: /--raw and --header exclude/ })
 })

@@ -25,7 +25,9 @@ t.test('addresses are added once, and keep their first reason', async (t) => {
       { email: 'new@b.test', reason: 'manual', added: true },
     ],
   })
-  t.match(await run('suppression', 'add', 'bob@b.test'), { out: 'bob@b.test was on the list already (spam_complaint)\n' })
+  t.match(await run('suppression', 'add', 'bob@b.test'), {
+    out: 'bob@b.test was on the list already (spam_complaint)\n',
+  })
   const before = (await run('suppression', 'list', '--json')).json() as Listed
   t.equal(before.data.length, 3)
   t.match(await run('suppression', 'add', 'fine@b.test', 'none'), { status: 1, err: /ADDRESS: found "none", allowed/ })
@@ -60,13 +62,17 @@ t.test('files are imported as over REST, and refused lines are named', async (t)
     ]),
   )
 
-  const csv = 'EmailAddress,SuppressionReason,Origin,CreatedAt\nguest@b.test,HardBounce,Recipient,2026-01-01T00:00:00Z\n'
+  const csv =
+    'EmailAddress,SuppressionReason,Origin,CreatedAt\nguest@b.test,HardBounce,Recipient,2026-01-01T00:00:00Z\n'
   const imported = await runCommand(['suppression', 'import', '-', '--service', '--json', '--config', config], csv)
   t.equal(imported.status, 0, imported.err)
   t.match(imported.json(), { provider: 'postmark', added: 1, known: 0, refused: 0, refusals: [] })
 
   t.match(await run('suppression', 'import', join(folder, 'absent')), { status: 1, err: /ENOENT/ })
-  t.match(await runCommand(['suppression', 'import', '-', '--config', config], ''), { status: 1, err: /file: is empty/ })
+  t.match(await runCommand(['suppression', 'import', '-', '--config', config], ''), {
+    status: 1,
+    err: /file: is empty/,
+  })
   t.match(await runCommand(['suppression', 'import', '-', '--config', config], 'name\nBob\n'), {
     status: 1,
     err: /line 1 must be the column names, one of them for the address/,

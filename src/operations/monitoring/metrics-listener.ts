@@ -69,7 +69,10 @@ function openServer(deps: ListenerDeps): Server {
   paceConnections(server, 'connection')
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = MAX_INACTIVITY
-  server.on('error', (err) => deps.log.warn({ err }, 'a listener of the metrics failed'))
+  server.on('error', (err) => {
+    // Before that, the start fails and reports it.
+    if (server.listening) deps.log.warn({ err }, 'a listener of the metrics failed')
+  })
   return server
 }
 

@@ -64,9 +64,10 @@ function formatWithPurposes(records: readonly PublishedRecord[], stateOf: StateO
   })
 }
 
-/** A record in one line, without its time to live. */
-export function describeRecord(record: PublishedRecord): string {
-  return formatPlainLine(record).replace(/ \d+ IN /, ' ')
+/** Without the time to live, and with texts in one piece, for the forms of providers. */
+function describeRecord(record: PublishedRecord): string {
+  const { name, type, value } = record
+  return type === 'TXT' ? `${name}. TXT "${value}"` : formatPlainLine(record).replace(/ \d+ IN /, ' ')
 }
 
 interface RecordGroup {

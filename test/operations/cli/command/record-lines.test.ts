@@ -31,6 +31,7 @@ t.test('a zone file has a part for each provider, in which optional records are 
 
 t.test('people see the required records first, with what they give and their state', async (t) => {
   const lines = formatForPeople(records, ({ type }) => (type === 'CNAME' ? 'pending' : ''))
+  t.ok(lines.includes(`  k.a.test. TXT "${key}"`), 'in one piece')
   t.same(
     lines.filter((line) => !line.includes('TXT')),
     [

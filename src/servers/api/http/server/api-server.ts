@@ -117,7 +117,10 @@ export class ApiServer {
     server.on('checkExpectation', answer)
     server.on('connect', (_request, socket: Socket) => this.answerAndClose(socket, connectNotAllowed))
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.answerFault(error, socket))
-    server.on('error', (err) => log.warn({ err }, 'a listener of the API failed'))
+    server.on('error', (err) => {
+      // Before that, the start fails and reports it.
+      if (server.listening) log.warn({ err }, 'a listener of the API failed')
+    })
   }
 
   /** Checks the connection limit and the first byte before Node handles a connection. */

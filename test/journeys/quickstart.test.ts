@@ -97,7 +97,10 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   await first.line(/^Serving/)
   t.match(first.said(), /\narrived {2}to you@example\.test {2}"REST works" {2}DKIM pass \(example\.test\)/)
   await first.line(/^Serving until Ctrl-C\.$/)
-  for (const words of [/^delivered {2}what was sent over SMTP .* over TLSv1\.3/m, /^delivered .* over REST .* over TLSv1\.3/m]) {
+  for (const words of [
+    /^delivered {2}what was sent over SMTP .* over TLSv1\.3/m,
+    /^delivered .* over REST .* over TLSv1\.3/m,
+  ]) {
     t.match(first.said(), words)
   }
   const screen = first.said().split('\n')

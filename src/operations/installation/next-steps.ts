@@ -62,7 +62,9 @@ function formatNaming({ file }: Installed): string {
 function formatShortName({ config, program }: Installed): readonly string[] {
   const { hostname } = config.service
   if (hostname.includes('.')) return []
-  return [`  "${program} check", "setup" and "domain add" refuse "${hostname}": other servers accept no name of one label`]
+  return [
+    `  "${program} check", "setup" and "domain add" refuse "${hostname}": other servers accept no name of one label`,
+  ]
 }
 
 function formatSetup({ names: { domain, exchanges }, hostname, program }: Installed): readonly string[] {

@@ -88,12 +88,14 @@ t.test('more than twenty connections are not accepted, and others are served aga
 
 t.test('an address that is taken rejects, and leaves nothing open', async (t) => {
   const { port } = await listen(t)
-  const log = { error: () => undefined, warn: () => undefined }
+  const logged: string[] = []
+  const log = { error: () => undefined, warn: (_about: object, text: string) => logged.push(text) }
   const endpoints = [
     { host: '127.0.0.1', port: 0 },
     { host: '127.0.0.1', port },
   ]
   await t.rejects(startMetricsListener(endpoints, { collect: async () => TEXT, log } as never), { code: 'EADDRINUSE' })
+  t.same(logged, [], 'the start reports it')
 })
 
 t.test('a stop waits for an answer that is under way', async (t) => {

@@ -53,10 +53,6 @@ export function printText(
   { json, lines, failed, status, warnings = [] }: Answer,
 ): number {
   for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
-  print(
-    options['json'] === true
-      ? `${escapeControls(JSON.stringify(json))}\n`
-      : formatLines(lines),
-  )
+  print(options['json'] === true ? `${escapeControls(JSON.stringify(json))}\n` : formatLines(lines))
   return status ?? (failed === true ? 1 : 0)
 }

@@ -19,7 +19,8 @@ export function chooseFormat(options: OptionValues): RecordFormat {
     throw new UsageError(`--format: found "${given}", allowed: ${formats.join(', ')}`)
   }
   if (options['json'] !== true) return format ?? 'text'
-  if (format !== undefined && format !== 'json') throw new UsageError(`--json and --format ${format} do not go together`)
+  if (format !== undefined && format !== 'json')
+    throw new UsageError(`--json and --format ${format} do not go together`)
   return 'json'
 }
 

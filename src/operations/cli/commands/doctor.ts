@@ -91,8 +91,14 @@ function formatProblem(group: FindingGroup, width: number): readonly string[] {
   const indent = ' '.repeat(width + 9)
   return [
     ...formatFinding(finding, stateOf(group), width),
-    ...listFollowers('not run for this reason', followers.filter(({ undecided }) => undecided === true)),
-    ...listFollowers('wrong for this reason', followers.filter(({ undecided }) => undecided !== true)),
+    ...listFollowers(
+      'not run for this reason',
+      followers.filter(({ undecided }) => undecided === true),
+    ),
+    ...listFollowers(
+      'wrong for this reason',
+      followers.filter(({ undecided }) => undecided !== true),
+    ),
   ].map((line, at) => (at > finding.remedy.length ? `${indent}${line}` : line))
 }
 

@@ -28,7 +28,11 @@ export async function verify(call: Call): Promise<Answer> {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
     const shown = readDomain(call, it)
-    const lines = [`${it.domain}  ${shown.domain.status}`, '', ...describeUnproved(it.domain, records, error.kind === 'no-answer')]
+    const lines = [
+      `${it.domain}  ${shown.domain.status}`,
+      '',
+      ...describeUnproved(it.domain, records, error.kind === 'no-answer'),
+    ]
     return { json: { ...shown.domain, records: shown.records }, lines, failed: true }
   }
 }

@@ -82,7 +82,14 @@ export class DomainSetup {
 
   private async register(workspaceId: string): Promise<SendingDomain> {
     const { domain } = this.request
-    const newDomain = { workspaceId, domain, forced: false, inbound: false, now: this.call.clock(), actor: operatorActor }
+    const newDomain = {
+      workspaceId,
+      domain,
+      forced: false,
+      inbound: false,
+      now: this.call.clock(),
+      actor: operatorActor,
+    }
     return this.findRow(workspaceId) ?? registerDomain(this.database, newDomain, false)
   }
 
@@ -151,7 +158,8 @@ export class DomainSetup {
     const names = config.service
     const total = records.filter(({ required }) => required).length
     const missing = await waitForRecords({
-      find: (signal) => findMissingRecords({ read, names, resolver: openDomainResolver(config, clock, signal) }, row, records),
+      find: (signal) =>
+        findMissingRecords({ read, names, resolver: openDomainResolver(config, clock, signal) }, row, records),
       onChange: (found) => printError(formatProgress(found, total)),
     })
     if (missing.length > 0) return missing

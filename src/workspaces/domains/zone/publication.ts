@@ -34,7 +34,11 @@ export interface PublishedRecord extends PlainRecord {
 /** The records of the server and of its zone, those of sending domains aside. */
 export function listServiceRecords(settings: ZoneSettings, keys: readonly ServiceKey[]): readonly PublishedRecord[] {
   const flat = buildServiceRecords(settings, keys).filter((record) => isSetByHand(record, settings))
-  return [...listReverseNames(settings), ...listDelegation(settings), ...flat.map((record) => describe(record, settings))]
+  return [
+    ...listReverseNames(settings),
+    ...listDelegation(settings),
+    ...flat.map((record) => describe(record, settings)),
+  ]
 }
 
 /** The records of one sending domain. `keys` are its own. */
@@ -77,7 +81,11 @@ function listSuggestions(
     { ...dmarc, ...optional, purpose: 'DMARC: large providers expect a policy; any other one will do' },
     inbound === 1
       ? { ...mx, required: true, purpose: 'mail to the domain arrives here' }
-      : { ...mx, ...optional, purpose: 'all mail to the domain arrives here; it leaves the server where it arrives now' },
+      : {
+          ...mx,
+          ...optional,
+          purpose: 'all mail to the domain arrives here; it leaves the server where it arrives now',
+        },
     ...tls.map(({ type, name, value }) => {
       const purpose = type === 'TXT' ? 'reports about TLS arrive here' : 'MTA-STS: mail to the domain is sent over TLS'
       return { type, name, value, ...optional, purpose: `${purpose}; only with the MX record above` }
@@ -93,7 +101,10 @@ function listReverseNames({ sendingAddresses, sendingHosts, hostname, ttl }: Zon
     const value = sendingHosts.find((host) => host.address === address)?.name ?? hostname
     return {
       ...{ type: 'PTR', name: toReverseName(parsed), ttl, value, required: true },
-      ...{ set_by: `hosting provider of ${address}`, purpose: `the name of ${address}; large providers refuse mail without it` },
+      ...{
+        set_by: `hosting provider of ${address}`,
+        purpose: `the name of ${address}; large providers refuse mail without it`,
+      },
     } as const
   })
 }

@@ -28,7 +28,10 @@ function formatValue(type: PlainRecord['type'], value: string): string {
     case 'TXT':
       return splitTxtStrings(value).map(quoteString).join(' ')
     case 'SOA':
-      return value.split(' ').map((part, at) => (at < 2 ? `${part}.` : part)).join(' ')
+      return value
+        .split(' ')
+        .map((part, at) => (at < 2 ? `${part}.` : part))
+        .join(' ')
     case 'NS':
     case 'MX':
     case 'CNAME':

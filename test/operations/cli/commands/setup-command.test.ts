@@ -40,14 +40,17 @@ t.test('a zone file has nothing else on standard output, and --json has all', as
     records: PublishedRecord[]
   }
   t.match(others, { workspace_id: /^ws_/, api_key: null, domain: { domain: 'news.test', status: 'pending' } })
-  t.match(records.find(({ type }) => type === 'CNAME'), {
-    name: 'posthorn.news.test',
-    ttl: 3600,
-    value: 'mail.service.test',
-    required: true,
-    set_by: 'DNS provider of news.test',
-    purpose: /bounces/,
-  })
+  t.match(
+    records.find(({ type }) => type === 'CNAME'),
+    {
+      name: 'posthorn.news.test',
+      ttl: 3600,
+      value: 'mail.service.test',
+      required: true,
+      set_by: 'DNS provider of news.test',
+      purpose: /bounces/,
+    },
+  )
   const made = (await createInstallation(t).run(...words, '--domain', 'news.test', '--json')).json()
   t.match(made, { api_key: /^ph_/, user_id: uuidPattern, first_message: null })
 })
@@ -101,7 +104,10 @@ t.test('--wait verifies the domain when DNS has all, and sends the first message
   const { records } = (await app.cli(...ownWords, '--json')).json() as { records: PublishedRecord[] }
   publish(zone, records)
   const done = await app.cli(...ownWords, '--wait')
-  t.match(done, { status: 0, out: /\nverified: you can send from c\.test\n\n\S+ {2}(?:sent|delivered)\n {2}from +postmaster@c\.test\n/ })
+  t.match(done, {
+    status: 0,
+    out: /\nverified: you can send from c\.test\n\n\S+ {2}(?:sent|delivered)\n {2}from +postmaster@c\.test\n/,
+  })
   t.match(sink.messages[0]?.raw.toString(), /\r\nSubject: The first message from c\.test\r\n/)
   t.match(await app.cli('domain', 'verify', 'c.test', '--workspace', app.workspaceId), {
     status: 0,
@@ -117,7 +123,10 @@ t.test('Ctrl-C ends the wait with what is missing and the commands that go on', 
   zone.set('mail.service.test', 'SERVFAIL')
   const others = process.listenerCount('SIGINT')
   const running = app.cli(...ownWords, '--wait')
-  await waitUntil('it waits', async () => process.listenerCount('SIGINT') > others && zone.queries.includes('MX mail.service.test'))
+  await waitUntil(
+    'it waits',
+    async () => process.listenerCount('SIGINT') > others && zone.queries.includes('MX mail.service.test'),
+  )
   process.emit('SIGINT')
   const ended = await running
   t.equal(ended.status, 1)

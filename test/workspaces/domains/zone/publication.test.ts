@@ -53,7 +53,10 @@ t.test('without a delegation the records of the zone are set by hand, in the zon
 })
 
 t.test('with a delegation the zone above has name servers and their addresses alone', async (t) => {
-  const shown = listServiceRecords(settingsOf({ dns: { nameservers: ['ns1.mail.example.net', 'ns.example.org'] } }), keys)
+  const shown = listServiceRecords(
+    settingsOf({ dns: { nameservers: ['ns1.mail.example.net', 'ns.example.org'] } }),
+    keys,
+  )
   t.same(shown.slice(2).map(show), [
     'required mail.example.net NS ns1.mail.example.net @ DNS provider of example.net',
     'required mail.example.net NS ns.example.org @ DNS provider of example.net',
@@ -96,7 +99,11 @@ t.test('each source address has the name that its sessions say', async (t) => {
   )
 })
 
-const row = { id: '01a20692-c816-7b9f-bd56-9312268ccd25', domain: parseDomainName('news.example.com'), inbound: 0 } as const
+const row = {
+  id: '01a20692-c816-7b9f-bd56-9312268ccd25',
+  domain: parseDomainName('news.example.com'),
+  inbound: 0,
+} as const
 const domainKeys = [{ selector: 'dkim1', public_record: 'v=DKIM1; p=BBBB' }]
 const label = 'bd569312268ccd25'
 
@@ -104,9 +111,15 @@ t.test('a domain needs three CNAME records, and without a delegation the keys to
   const at = 'DNS provider of example.com'
   const shown = listDomainRecords(settingsOf({}), row, domainKeys).map(show)
   t.same(shown.slice(0, 1), [`required posthorn.news.example.com CNAME mail.example.net @ ${at}`])
-  t.match(shown[1], new RegExp(`required dkim1\\._domainkey\\.news\\.example\\.com CNAME dkim1\\..*${label}\\._domainkey\\.mail`))
+  t.match(
+    shown[1],
+    new RegExp(`required dkim1\\._domainkey\\.news\\.example\\.com CNAME dkim1\\..*${label}\\._domainkey\\.mail`),
+  )
   t.match(shown[2], /required dkim2\._domainkey\.news\.example\.com CNAME/)
-  t.match(shown[3], /required dkim1\..*\._domainkey\.mail\.example\.net TXT v=DKIM1; p=BBBB @ DNS provider of example\.net/)
+  t.match(
+    shown[3],
+    /required dkim1\..*\._domainkey\.mail\.example\.net TXT v=DKIM1; p=BBBB @ DNS provider of example\.net/,
+  )
   t.same(shown.slice(4), [
     `optional _dmarc.news.example.com TXT v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net @ ${at}`,
     `optional news.example.com MX 10 mx.mail.example.net @ ${at}`,

@@ -18,7 +18,7 @@ function writePage() {
     ...section('Name', [toRoff('posthorn - self-hosted mail server for applications')]),
     ...section('Synopsis', ['.B posthorn', '.I COMMAND', toRoff('[--config FILE] [--json]')]),
     ...section('Description', [
-      toRoff('Each command works beside a running daemon where it does not say otherwise.'),
+      toRoff('Each command works while the daemon runs, where it does not say otherwise.'),
       toRoff('Options may stand before or after the command.'),
     ]),
     ...section(

@@ -51,8 +51,7 @@ t.test('bash', { skip: skipWithout('bash') }, async (t) => {
   const file = join(folder, 'posthorn')
   writeFileSync(file, await scriptFor('bash'))
   const complete = (words: readonly string[]): readonly string[] => {
-    const script =
-      `source "$1"; shift; COMP_WORDS=(posthorn "$@"); COMP_CWORD=$#; _posthorn; printf '%s\\n' "\${COMPREPLY[@]}"`
+    const script = `source "$1"; shift; COMP_WORDS=(posthorn "$@"); COMP_CWORD=$#; _posthorn; printf '%s\\n' "\${COMPREPLY[@]}"`
     const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', file, ...words], {
       encoding: 'utf8',
       cwd: folder,

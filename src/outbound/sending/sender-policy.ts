@@ -3,7 +3,7 @@
  * key allows. Depends only on `domains`.
  */
 
-import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
+import { type Address, type DomainName, domainOf, tryParseDomainName } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
@@ -20,12 +20,13 @@ export function checkEnvelopeSender(principal: Principal, sender: Address | '', 
 const NAMED_DOMAINS = 3
 
 /** The first verified domains that the key may send from. */
-function listUsable({ workspaceId, allowedDomains }: Principal, domains: VerifiedDomains): readonly string[] {
+function listUsable({ workspaceId, allowedDomains }: Principal, domains: VerifiedDomains): readonly DomainName[] {
   if (allowedDomains.length === 0) return domains.listVerified(workspaceId, NAMED_DOMAINS + 1)
-  return allowedDomains.filter((domain) => domains.findVerified(workspaceId, domain as DomainName) !== undefined)
+  const allowed = allowedDomains.flatMap((domain) => tryParseDomainName(domain) ?? [])
+  return allowed.filter((domain) => domains.findVerified(workspaceId, domain) !== undefined)
 }
 
-function describeCure(domain: DomainName, verified: readonly string[]): string {
+function describeCure(domain: DomainName, verified: readonly DomainName[]): string {
   if (verified.length === 0) return `add ${domain}, publish its DNS records and verify it`
   const more = verified.length > NAMED_DOMAINS ? ' and others' : ''
   return `send from ${verified.slice(0, NAMED_DOMAINS).join(', ')}${more}, or verify ${domain}`

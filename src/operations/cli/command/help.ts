@@ -62,7 +62,8 @@ const options: Readonly<Record<string, string>> = {
   'no-copy': 'make no copy of the database before an upgrade',
   nagios: 'answer as a plugin of Nagios: one line, and exit status 0 ok, 1 warning or 2 critical',
   name: 'what the key is for, in your words',
-  networks: 'addresses and networks that may use the key, separated by commas, such as 192.0.2.7,2001:db8::/32; without it all',
+  networks:
+    'addresses and networks that may use the key, separated by commas, such as 192.0.2.7,2001:db8::/32; without it all',
   'older-than': 'only entries that were accepted, or became due, longer ago than this, such as 90s, 5m, 2h or 4d',
   once: 'print one snapshot and end, as it does if standard output is not a terminal',
   pace: 'the most MB to copy in a second; without it as many as the load allows',

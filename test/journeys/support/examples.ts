@@ -52,11 +52,12 @@ export class ExampleIds {
 
 /** Divides a block into its requests, so that each sees the ids of those before it. */
 export function requestsOf(text: string): readonly string[] {
-  return text.split(/(?<=^|\n)(?=curl |printf |swaks )/).reduce<string[]>((requests, part) => {
+  const requests: string[] = []
+  for (const part of text.split(/(?<=^|\n)(?=curl |printf |swaks )/)) {
     const last = requests.at(-1)
     // Variables are set in the same shell.
-    return last !== undefined && /^\w+=[^\n]*\n$/.test(last)
-      ? [...requests.slice(0, -1), last + part]
-      : [...requests, part]
-  }, [])
+    if (last !== undefined && /^\w+=[^\n]*\n$/.test(last)) requests[requests.length - 1] = last + part
+    else requests.push(part)
+  }
+  return requests
 }

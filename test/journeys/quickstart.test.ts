@@ -1,5 +1,5 @@
 /** The program behind scripts/quickstart, as its user sees it: a process, its output, its folder. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import {
   mkdirSync,
@@ -14,7 +14,6 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { openDatabase } from '../../src/base/storage/open.js'
@@ -25,52 +24,14 @@ import { freeBase } from '../helpers/free-port.js'
 import { plainNode } from '../helpers/programs/plain-node.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { commandsOf, ExampleIds, pagesWithCommands, readExamples, requestsOf, withPorts } from './support/examples.js'
+import { sandboxPorts, startSandbox } from './support/sandbox.js'
 
-const program = fileURLToPath(new URL('../../src/operations/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
 const data = join(root, 'data folder')
 t.teardown(() => rmSync(root, { recursive: true, force: true }))
 
 const shell = promisify(execFile)
-const base = await freeBase([25, 26, 443, 465, 587])
-
-interface Sandbox {
-  /** Everything on standard output so far. */
-  readonly said: () => string
-  readonly complained: () => string
-  /** Resolves to the first line that matches, earlier ones included; rejects when the process ends before. */
-  readonly line: (pattern: RegExp) => Promise<string>
-  /** Resolves to the exit status, or the signal that killed it. */
-  readonly end: (signal?: NodeJS.Signals) => Promise<number | NodeJS.Signals>
-}
-
-function sandbox(...options: readonly string[]): Sandbox {
-  const child = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  const texts = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (chunk: Buffer) => {
-      texts[name] += chunk.toString()
-    })
-  }
-  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
-  return {
-    said: () => texts.stdout,
-    complained: () => texts.stderr,
-    line: async (pattern) => {
-      for (;;) {
-        const found = texts.stdout.split('\n').find((line) => pattern.test(line))
-        if (found !== undefined) return found
-        const left = await Promise.race([once(child.stdout, 'data').then(() => null), ended])
-        if (left !== null) throw new Error(`ended with ${left} before ${pattern}: ${texts.stderr}`)
-      }
-    },
-    end: (signal) => {
-      if (signal !== undefined) child.kill(signal)
-      return ended
-    },
-  }
-}
+const base = await freeBase(sandboxPorts)
 
 async function listenOn(port: number): Promise<{ port: number; close: () => Promise<unknown> } | null> {
   const server = createServer()
@@ -92,7 +53,7 @@ const listArrivals = (): string[] => readdirSync(join(data, 'sink')).toSorted()
 const readArrival = (name: string | undefined): Buffer => readFileSync(join(data, 'sink', name ?? ''))
 
 t.test('a first run sends a message over SMTP and REST, and its lines work as printed', async (t) => {
-  const first = sandbox('--data', data, '--port-base', String(base))
+  const first = startSandbox(t, '--data', data, '--port-base', String(base))
   t.match(await first.line(/^arrived/), /to you@example\.test {2}"It works" {2}DKIM pass \(example\.test\)/)
   await first.line(/^Serving/)
   t.match(first.said(), /\narrived {2}to you@example\.test {2}"REST works" {2}DKIM pass \(example\.test\)/)
@@ -216,10 +177,10 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   })
 
   await t.test('a start that is impossible is explained in one line', async (t) => {
-    const busy = sandbox('--data', join(root, 'other'), '--port-base', String(base))
+    const busy = startSandbox(t, '--data', join(root, 'other'), '--port-base', String(base))
     t.equal(await busy.end(), 1)
     t.match(busy.complained(), new RegExp(`^quickstart: port ${base + 587} on 127\\.0\\.0\\.1 is in use: [^\n]*\n$`))
-    const beside = sandbox('--data', data, '--port-base', String(base + 1))
+    const beside = startSandbox(t, '--data', data, '--port-base', String(base + 1))
     t.equal(await beside.end(), 1)
     t.match(beside.complained(), /^quickstart: a running daemon [^\n]*\n$/)
     t.match(readFileSync(join(data, 'posthorn.toml'), 'utf8'), `:${base + 587}`, 'its configuration is left alone')
@@ -232,7 +193,7 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
 
 t.test('a second run uses the existing data, the key above all', async (t) => {
   const key = keptKey()
-  const second = sandbox('--data', data)
+  const second = startSandbox(t, '--data', data)
   await second.line(/^Serving/)
   t.equal(keptKey(), key)
   t.match(second.said(), `-H 'Authorization: Bearer ${key}'`)
@@ -273,18 +234,18 @@ t.test('a configuration from before REST gets the usual port, which must be free
   // If another program uses it already, that port is named as well.
   const other = await listenOn(8443)
   t.teardown(() => other?.close())
-  const busy = sandbox('--data', older)
+  const busy = startSandbox(t, '--data', older)
   t.equal(await busy.end(), 1)
   t.match(busy.complained(), /^quickstart: port 8443 on 127\.0\.0\.1 is in use: [^\n]*--port-base[^\n]*\n$/)
 
   writeFileSync(file, `${text}\n[api]\nlisten = ["http://127.0.0.1:0"]\n`)
-  const without = sandbox('--data', older)
+  const without = startSandbox(t, '--data', older)
   t.equal(await without.end(), 1)
   t.match(without.complained(), /^quickstart: [^\n]*: api\.listen needs an address with TLS here[^\n]*\n$/)
 })
 
 t.test('a wrong option is a usage error', async (t) => {
-  const wrong = sandbox('--data', data, '--port-base', '70000')
+  const wrong = startSandbox(t, '--data', data, '--port-base', '70000')
   t.equal(await wrong.end(), 2)
   t.match(wrong.complained(), /^quickstart: --port-base: found "70000", allowed: [^\n]*\n$/)
 })

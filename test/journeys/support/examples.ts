@@ -9,6 +9,23 @@ export function readExamples(file: string, language: string): readonly string[] 
   )
 }
 
+export interface ShownFile {
+  readonly path: string
+  readonly text: string
+  /** It is added to the file that is there. */
+  readonly isAddition: boolean
+}
+
+/** The files of a page: blocks below a line that ends with the name of a file between backquotes, and what it is about. */
+export function readShownFiles(page: string): readonly ShownFile[] {
+  const blocks = readFileSync(page, 'utf8').matchAll(/^(.*)`([^`\n]+\.?\w+)`.*:\n\n```\w+\n(.*?)^```$/gms)
+  return [...blocks].map(([, before = '', path = '', text = '']) => ({
+    path,
+    text,
+    isAddition: /at the end of $/i.test(before),
+  }))
+}
+
 /** The ports of the documents are 1000 above the well-known ones. */
 export function withPorts(text: string, base: number): string {
   return text.replaceAll(/\b1(587|465|443|026)\b/g, (_, port: string) => String(base + Number(port)))

@@ -1,0 +1,3 @@
+<?php
+
+return ['driver' => 'array', 'cookie' => 'session', 'lifetime' => 120, 'lottery' => [2, 100], 'path' => '/'];

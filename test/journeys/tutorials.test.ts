@@ -149,21 +149,22 @@ async function waitForListener(child: ChildProcess, port: number, output: string
 async function refuseForged(t: Test, port: number, secret: string): Promise<void> {
   const body = JSON.stringify({ id: 'evt_1', type: 'email.delivered', data: { to: 'forged@example.test' } })
   const sign = (key: string, text: string): string => `sha256=${createHmac('sha256', key).update(text).digest('hex')}`
-  const signatures = [
-    sign('whsec_other', body),
-    sign(secret, `${body} `),
-    sign(secret, body).slice('sha256='.length),
-    'sha256=ü',
-    null,
-  ]
-  for (const signature of signatures) {
-    const headers = { 'Content-Type': 'application/json', 'X-Service-Signature': signature ?? '' }
-    if (signature === null) Reflect.deleteProperty(headers, 'X-Service-Signature')
+  const forgeries = [sign('whsec_other', body), sign(secret, `${body} `), sign(secret, body).slice(7), 'sha256=ü', null]
+  for (const signature of forgeries) {
+    const field = signature === null ? {} : { 'X-Service-Signature': signature }
+    const headers = { 'Content-Type': 'application/json', ...field }
     const answer = await fetch(`http://127.0.0.1:${port}/hooks/mail`, { method: 'POST', headers, body })
     await answer.text()
     t.equal(answer.status, 401, `signature ${signature}`)
   }
 }
+
+/** In what an application prints. */
+const printedWords = [
+  /delivered to you@example\.test/,
+  /bounced: bounce@example\.test: 550 /,
+  /received from friend@elsewhere\.example: Question: This is a test mailing/,
+]
 
 async function follow(t: Test, name: string, { page, start, prepare, log }: Tutorial): Promise<void> {
   const folder = prepare === undefined ? join(projects ?? '', name) : temporaryFolder(t)
@@ -183,18 +184,14 @@ async function follow(t: Test, name: string, { page, start, prepare, log }: Tuto
 
   await inTerminal(folder, onPort(commandsWith(page, 'swaks ', starting)), secret)
   const printed = (): string => readFileSync(join(folder, log ?? 'output.txt'), 'utf8')
-  for (const words of [
-    /delivered to you@example\.test/,
-    /bounced: bounce@example\.test: 550 /,
-    /received from friend@elsewhere\.example: Question: This is a test mailing/,
-  ]) {
-    await waitUntil(`it prints ${words}`, () => words.test(printed())).catch((error: unknown) => t.fail(`${error}: ${printed()}`))
+  for (const words of printedWords) {
+    await waitUntil('it prints what happened', () => words.test(printed())).catch(() => t.match(printed(), words))
   }
   t.notMatch(printed(), 'forged@example.test')
   t.match(await sandbox.line(new RegExp(`^arrived .*"Hello from ${name}"`)), /to you@example\.test .* DKIM pass/)
   await waitUntil('all deliveries have succeeded', async () => {
     const { data } = await askRest<{ data: { status: string }[] }>(`/webhooks/${hook.id}/deliveries`)
-    return data.length === 3 && data.every(({ status }) => status === 'delivered')
+    return data.length >= printedWords.length && data.every(({ status }) => status === 'delivered')
   })
 }
 

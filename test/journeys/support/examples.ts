@@ -18,7 +18,8 @@ export interface ShownFile {
 
 /** The files of a page: blocks below a line that ends with the name of a file between backquotes, and what it is about. */
 export function readShownFiles(page: string): readonly ShownFile[] {
-  const blocks = readFileSync(page, 'utf8').matchAll(/^(.*)`([^`\n]+\.?\w+)`.*:\n\n```\w+\n(.*?)^```$/gms)
+  const file = /^([^\n]*?)`([\w./-]*\.\w+)`[^\n]*:\n\n```\w+\n(.*?)^```$/gms
+  const blocks = readFileSync(page, 'utf8').matchAll(file)
   return [...blocks].map(([, before = '', path = '', text = '']) => ({
     path,
     text,

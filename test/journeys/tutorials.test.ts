@@ -10,6 +10,7 @@ import { appendFileSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFi
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { Agent, request } from 'undici'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { freeBase, freePort } from '../helpers/free-port.js'
 import { python, skipWithoutModule } from '../helpers/programs/run-program.js'
@@ -104,9 +105,14 @@ async function inTerminal(folder: string, commands: string, secret?: string): Pr
   return stdout
 }
 
-const askRest = async <T>(path: string, options = ''): Promise<T> => {
-  const request = `curl -sS --cacert data/tls/cert.pem https://localhost:1443/v1${path} ${options}`
-  return JSON.parse(await inTerminal(clone, `${request} -H "Authorization: Bearer $POSTHORN_KEY"`)) as T
+async function askRest<T>(method: 'GET' | 'DELETE', path: string): Promise<T> {
+  const read = (name: string): string => readFileSync(join(clone, 'data', name), 'utf8').trim()
+  const dispatcher = new Agent({ connect: { ca: read('tls/cert.pem') } })
+  const headers = { authorization: `Bearer ${read('quickstart-key')}` }
+  const { body } = await request(`https://localhost:${base + 443}/v1${path}`, { method, headers, dispatcher })
+  const answer = (await body.json()) as T
+  await dispatcher.close()
+  return answer
 }
 
 function writeFiles(page: string, folder: string, onPort: (text: string) => string): void {
@@ -162,7 +168,7 @@ async function refuseForged(t: Test, port: number, secret: string): Promise<void
 /** In what an application prints. */
 const printedWords = [
   /delivered to you@example\.test/,
-  /bounced: bounce@example\.test: 550 /,
+  /bounced: bounce@simulator\.mail\.example\.test: 550 /,
   /received from friend@elsewhere\.example: Question: This is a test mailing/,
 ]
 
@@ -174,7 +180,7 @@ async function follow(t: Test, name: string, { page, start, prepare, log }: Tuto
   writeFiles(page, folder, onPort)
   const hook = JSON.parse(await inTerminal(clone, onPort(commandsWith(intro, '/v1/webhooks')))) as Hook
   const { signing_secret: secret } = hook
-  t.teardown(() => askRest(`/webhooks/${hook.id}`, '-X DELETE'))
+  t.teardown(() => askRest('DELETE', `/webhooks/${hook.id}`))
 
   const output = join(folder, 'output.txt')
   const starting = commandsWith(page, start)
@@ -190,7 +196,7 @@ async function follow(t: Test, name: string, { page, start, prepare, log }: Tuto
   t.notMatch(printed(), 'forged@example.test')
   t.match(await sandbox.line(new RegExp(`^arrived .*"Hello from ${name}"`)), /to you@example\.test .* DKIM pass/)
   await waitUntil('all deliveries have succeeded', async () => {
-    const { data } = await askRest<{ data: { status: string }[] }>(`/webhooks/${hook.id}/deliveries`)
+    const { data } = await askRest<{ data: { status: string }[] }>('GET', `/webhooks/${hook.id}/deliveries`)
     return data.length >= printedWords.length && data.every(({ status }) => status === 'delivered')
   })
 }

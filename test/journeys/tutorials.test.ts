@@ -8,6 +8,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFileSync, mkdirSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
@@ -24,8 +25,10 @@ interface Tutorial {
   /** Words of the command that starts the application. */
   readonly start: string
   readonly skip: false | string
-  /** Where the page expects a project: makes it. Absent: `scripts/test-tutorials` has made it. */
+  /** Makes what the page expects in an empty folder. */
   readonly prepare?: (folder: string) => Promise<unknown>
+  /** The folder of the project that `scripts/test-tutorials` has made. */
+  readonly project?: string
   /** The file with what the application prints, if it is not its output. */
   readonly log?: string
 }
@@ -61,16 +64,16 @@ const tutorials: Readonly<Record<string, Tutorial>> = {
     page: 'docs/tutorials/python.md',
     start: 'uvicorn app:app',
     skip: pythonModules('fastapi', 'httpx', 'uvicorn'),
-    prepare: async () => undefined,
   },
-  'Next.js': { page: 'docs/tutorials/node.md', start: 'npx next start', skip: false },
+  'Next.js': { page: 'docs/tutorials/node.md', start: 'npx next start', skip: false, project: 'next' },
   Laravel: {
     page: 'docs/tutorials/php.md',
     start: 'artisan serve',
     skip: skipWithout('php'),
+    project: 'laravel',
     log: 'storage/logs/laravel.log',
   },
-  Rails: { page: 'docs/tutorials/ruby.md', start: 'rails server', skip: skipWithout('ruby') },
+  Rails: { page: 'docs/tutorials/ruby.md', start: 'rails server', skip: skipWithout('ruby'), project: 'rails-app' },
 }
 
 const clone = temporaryFolder(t)
@@ -146,6 +149,7 @@ async function waitForListener(child: ChildProcess, port: number, output: string
       () => false,
     )
   const isReady = async (): Promise<boolean> => {
+    await pause(50)
     if (child.exitCode !== null) throw new Error(readFileSync(output, 'utf8'))
     return isThere()
   }
@@ -172,8 +176,8 @@ const printedWords = [
   /received from friend@elsewhere\.example: Question: This is a test mailing/,
 ]
 
-async function follow(t: Test, name: string, { page, start, prepare, log }: Tutorial): Promise<void> {
-  const folder = prepare === undefined ? join(projects ?? '', name) : temporaryFolder(t)
+async function follow(t: Test, name: string, { page, start, prepare, project, log }: Tutorial): Promise<void> {
+  const folder = project === undefined ? temporaryFolder(t) : join(projects ?? '', project)
   const port = await freePort()
   const onPort = (text: string): string => text.replaceAll(/\b3000\b/g, String(port))
   await prepare?.(folder)
@@ -201,7 +205,7 @@ async function follow(t: Test, name: string, { page, start, prepare, log }: Tuto
   })
 }
 
-const isMade = ({ prepare }: Tutorial): boolean => prepare !== undefined || projects !== undefined
+const isMade = ({ project }: Tutorial): boolean => project === undefined || projects !== undefined
 
 for (const [name, tutorial] of Object.entries(tutorials).filter(([, one]) => isMade(one))) {
   const skip = skipWithout('curl') || skipWithout('swaks') || tutorial.skip

@@ -1,6 +1,7 @@
 <?php
 /** The application, with the group `web` of Laravel: sessions and CSRF tokens. */
 require '/usr/share/php/Illuminate/autoload.php';
+require '/usr/share/php/GuzzleHttp/autoload.php';
 
 spl_autoload_register(function ($class) {
     if (str_starts_with($class, 'App\\')) {

@@ -20,6 +20,7 @@ return [
         Illuminate\Mail\MailServiceProvider::class,
         Illuminate\Queue\QueueServiceProvider::class,
         Illuminate\Session\SessionServiceProvider::class,
+        Illuminate\Translation\TranslationServiceProvider::class,
         Illuminate\View\ViewServiceProvider::class,
         RouteServiceProvider::class,
     ],

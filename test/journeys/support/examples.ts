@@ -9,7 +9,7 @@ export function readExamples(file: string, language: string): readonly string[] 
   )
 }
 
-export interface ShownFile {
+interface ShownFile {
   readonly path: string
   readonly text: string
   /** It is added to the file that is there. */

@@ -9,7 +9,7 @@ const program = fileURLToPath(new URL('../../../src/operations/sandbox/main.js',
 /** Its ports, counted from `--port-base`. */
 export const sandboxPorts = [25, 26, 443, 465, 587] as const
 
-export interface Sandbox {
+interface Sandbox {
   /** Everything on standard output so far. */
   readonly said: () => string
   readonly complained: () => string

@@ -18,8 +18,7 @@ import { type AccountDeps, answerSignIn, code, toClient } from './session.js'
 import { sessionView } from './session-view.js'
 
 export interface PasswordDeps extends AccountDeps {
-  /** Links that are sent to one mail address. */
-  /** Sends a link to the account of that address; does nothing if there is none. */
+  /** Sends a link to the account of that address. Does nothing if there is none. */
   readonly sendPasswordLink: (email: Address, now: number) => Promise<void>
 }
 

@@ -57,7 +57,7 @@ t.test('a block of the address', async (t) => {
     t.match((await app.cli('shaping')).out, BLOCK)
     t.match((await app.cli('shaping', 'reset', 'nobody.test')).err, 'no pace of nobody.test is kept')
     delete script.mail
-    t.match((await app.cli('shaping', 'reset', provider)).out, `the pace of ${provider} is found anew`)
+    t.match((await app.cli('shaping', 'reset', provider)).out, `the pace of ${provider} is learned again`)
     await app.cli('queue', 'retry', '--domain', 'b.test')
     await waitUntil('both are delivered', () => sink.messages.length === 2)
     t.match((await app.cli('shaping')).out, 'no provider has refused anything for its pace')

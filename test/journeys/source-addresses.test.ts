@@ -80,7 +80,7 @@ t.test('an address that this machine does not have is left out, and the host doe
   t.equal(app.errors.length, 1, 'logged once')
   t.match(JSON.parse(app.errors[0] ?? ''), {
     source: '192.0.2.77',
-    msg: 'a source address is no address of this machine and is left out',
+    msg: 'a source address is not an address of this machine and is left out',
   })
 })
 
@@ -174,7 +174,7 @@ t.test('the operator ends a warm-up and begins it anew', async (t) => {
   await sendEach(app, ['more'])
   await waitUntil('it waits', () => app.rows('select 1 from queue where waits_for is not null').length === 1)
   const { status, err } = await app.cli('warmup', 'skip', '192.0.2.1')
-  t.match([status, err], [1, /192\.0\.2\.1 is no source address of the configuration/])
+  t.match([status, err], [1, /192\.0\.2\.1 is not a source address of the configuration/])
   t.match((await app.cli('warmup', 'skip', '127.0.0.3', 'nobody')).err, /no provider nobody/)
   t.same(app.errors, [])
 })

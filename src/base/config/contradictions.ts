@@ -63,7 +63,7 @@ function findHalfPair({ cert_file, key_file }: Settings['tls']): readonly Proble
 function findAcmeContradictions({ tls: { acme, cert_file }, api }: Settings): readonly Problem[] {
   if (!acme.enabled) return []
   const key = 'tls.acme.enabled'
-  const both = 'found true beside tls.cert_file; allowed: one of them'
+  const both = 'found true, and tls.cert_file is set; allowed: one of them'
   const unreachable = 'found true without tls.acme.http_listen and a TLS address in api.listen; allowed: at least one'
   const hasListener = acme.http_listen.length > 0 || api.listen.some(({ kind }) => kind === 'tls')
   return [

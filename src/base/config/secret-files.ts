@@ -129,7 +129,7 @@ function readSecret(path: string, { folder, credentials, needsCredentials }: Sec
   try {
     const found = statSync(file)
     // A pipe could keep the daemon waiting.
-    if (!found.isFile()) throw new UnusableSecret(`found ${JSON.stringify(path)}, which is no regular file`)
+    if (!found.isFile()) throw new UnusableSecret(`found ${JSON.stringify(path)}, which is not a regular file`)
     const { size } = found
     if (size > MAX_BYTES) throw new UnusableSecret(`found ${size} bytes in ${file}; allowed: up to ${MAX_BYTES}`)
     return { text: readFileSync(file, 'utf8').replace(/\r?\n$/, ''), isPublic: isReadableByAll(file) }

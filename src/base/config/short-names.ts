@@ -54,7 +54,7 @@ function hostNamesOf({ service, outbound }: Settings, hostname: DomainName, mach
 function describeMachineName(hostname: DomainName, machineName: string): string {
   return machineName.toLowerCase() === hostname
     ? ' (the name of this machine, because the file does not set the key)'
-    : ` (because the file does not set the key, and the name of this machine, ${JSON.stringify(machineName)}, is no host name)`
+    : ` (because the file does not set the key, and the name of this machine, ${JSON.stringify(machineName)}, is not a host name)`
 }
 
 /**

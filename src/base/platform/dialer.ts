@@ -101,7 +101,7 @@ function toSourceError(error: unknown, address: string): unknown {
   const cause = error instanceof DialError ? error.cause : error
   if (!(cause instanceof Error) || errorCodeOf(cause) !== 'EADDRNOTAVAIL') return error
   const isOfBind = 'syscall' in cause && cause.syscall === 'bind'
-  return isOfBind ? new SourceAddressError(address, `${address} is no address of this machine`) : error
+  return isOfBind ? new SourceAddressError(address, `${address} is not an address of this machine`) : error
 }
 
 async function upgrade(socket: Socket, options: UpgradeOptions, secureContext: SecureContext): Promise<TLSSocket> {

@@ -181,8 +181,7 @@ export class InboundAcceptor {
       ...toRecipientLogFields(recipients),
     }
     if (copies.length > 0) log.info(facts, 'a message was accepted')
-    if (hasDiscarded)
-      log.info({ ...facts, times: this.discarded }, 'mail to a return path that is none of ours was discarded')
+    if (hasDiscarded) log.info({ ...facts, times: this.discarded }, 'mail to an unknown return path was discarded')
   }
 }
 

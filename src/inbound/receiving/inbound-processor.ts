@@ -242,7 +242,7 @@ export class InboundProcessor {
   private buildCrashFailure({ id, workspace_id: workspaceId }: InboundEmail, deaths: number): ProcessingResult {
     this.deps.log.error(
       { inbound: id, deaths },
-      'a message is filed as failed, unread: it was in hand at repeated crashes',
+      'a message is filed as failed, unread: it was in progress at repeated crashes',
     )
     const writes = [markFailed({ id, workspaceId, at: this.deps.clock() })]
     return { writes, onCommitted: () => this.deathCounts.delete(id) }

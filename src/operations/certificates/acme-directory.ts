@@ -186,7 +186,7 @@ async function sendRequest(config: Parameters<Adapter>[0]): ReturnType<Adapter> 
 /** The server names the URLs of all further requests: they must be as safe as its own. */
 function parseServerUrl(text: string): URL {
   if (URL.canParse(text) && new URL(text).protocol === 'https:') return new URL(text)
-  throw new AcmeProblem('', `the server names "${formatForDisplay(text)}", which is no https URL`, 'server')
+  throw new AcmeProblem('', `the server names "${formatForDisplay(text)}", which is not an https URL`, 'server')
 }
 
 /** JSON as a value, PEM as a text. */

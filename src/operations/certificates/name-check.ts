@@ -31,7 +31,7 @@ export async function checkName(
   const known = new Set([...publicAddresses, ...own].map(toUsualForm))
   const foreign = found.records.filter((address) => !known.has(toUsualForm(address)))
   if (foreign.length === 0 || isUnknown) return null
-  return `${name} leads to ${foreign.join(', ')}, which is no address of this machine (service.public_addresses)`
+  return `${name} leads to ${foreign.join(', ')}, which is not an address of this machine (service.public_addresses)`
 }
 
 function isPublic(address: string): boolean {

@@ -120,7 +120,7 @@ function createAttemptObserver(metrics: Metrics): AttemptObserver {
 function createTlsReportObserver(metrics: Metrics): TlsReportObserver {
   const reports = metrics.counter({
     name: 'posthorn_tls_reports_total',
-    help: 'TLS reports about a domain and day: queued as mail, posted over HTTPS, failed for good, or unwanted (the domain asks for none).',
+    help: 'TLS reports about a domain and day: queued as mail, posted over HTTPS, failed permanently, or unwanted (the domain asks for none).',
     labels: { outcome: ['mailed', 'posted', 'failed', 'unwanted'] },
   })
   return (outcome) => reports.add([outcome])

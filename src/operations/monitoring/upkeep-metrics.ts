@@ -66,7 +66,7 @@ function reportCertificates(metrics: Metrics, { listCertificates }: ReportedUpke
   })
   const count = metrics.gauge({
     name: 'posthorn_certificates',
-    help: 'Host names with a certificate of their own, those that are not shown by name included.',
+    help: 'Host names with their own certificate, including those that are not shown by name.',
   })
   metrics.onScrape(() => {
     const all = listCertificates()

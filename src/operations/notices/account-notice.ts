@@ -66,7 +66,7 @@ function describeChange(change: AccountChange, email: string): { readonly subjec
     case 'recovery-codes-replaced':
       return {
         subject: 'New recovery codes were made',
-        text: `The account ${email} has new recovery codes. The codes from before do not work any more.`,
+        text: `The account ${email} has new recovery codes. The earlier codes no longer work.`,
       }
     case 'recovery-code-used':
       return { subject: 'A recovery code was used', text: describeUsedCode(email, change.left) }

@@ -38,12 +38,12 @@ export function buildDomainNotices(
     type === 'domain.broken'
       ? [
           `${domain}: DNS records are missing`,
-          `The DNS records of ${domain} were checked and do not hold any more. ` +
+          `The DNS records of ${domain} were checked and are no longer right. ` +
             `Mail from it still goes out, and stops${stop} if they are not put right.`,
         ]
       : [
           `${domain}: sending has stopped`,
-          `The DNS records of ${domain} do not hold: no mail from it is accepted any more.`,
+          `The DNS records of ${domain} are not right: mail from it is no longer accepted.`,
         ]
   const lines = records.filter(({ status }) => status !== 'verified').map(formatRecordLine)
   const missing: readonly Piece[] = [

@@ -47,7 +47,7 @@ export function buildWebhookNotices(
   const origin = toOneLine(new URL(url).origin)
   const cause =
     reason === 'gone'
-      ? 'The endpoint answered 410 (Gone), which means that it does not exist any more.'
+      ? 'The endpoint answered 410 (Gone), which means that it no longer exists.'
       : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
   const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
   const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })

@@ -43,7 +43,7 @@ function toSandboxConfig(config: Config, file: string): SandboxConfig {
   const [tls] = config.submission.listen_tls
   const api = config.api.listen.find((listen) => listen.kind === 'tls')
   const { host, port } = config.outbound.routes[DOMAIN] ?? {}
-  const fix = 'put it back, or let --port-base write the file anew'
+  const fix = 'put it back, or let --port-base write the file again'
   if (startTls === undefined || tls === undefined) {
     throw new CannotStart(`${file}: submission.listen and listen_tls each need an address here: ${fix}`)
   }

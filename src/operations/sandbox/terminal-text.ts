@@ -74,7 +74,7 @@ export function guideText(guide: Guide): string {
   const posthornCommand = (words: string): string =>
     `  ${program.map(quoteForShell).join(' ')} ${words} --config ${quoteForShell(paths.configuration)}`
   const lines = [
-    'Lines to paste while scripts/quickstart runs. Each start writes this file anew.',
+    'Lines to paste while scripts/quickstart runs. Each start writes this file again.',
     '',
     'Send over SMTP with STARTTLS or with TLS from the start (the password is the key):',
     '',

@@ -180,7 +180,7 @@ function addValues(draft: HeaderDraft, values: unknown): void {
 /** SendGrid: https://www.twilio.com/docs/sendgrid/for-developers/sending-email/building-an-x-smtpapi-header */
 function readSendGrid(draft: HeaderDraft, { name, value, now }: Written): void {
   const asked = parseObject(value)
-  if (asked === null) throw buildDialectRefusal(name, 'is no object in JSON')
+  if (asked === null) throw buildDialectRefusal(name, 'is not a JSON object')
   for (const [key, what] of [
     ['to', 'other recipients: name them as recipients'],
     ['sub', 'values for the recipients, which are not replaced over SMTP'],
@@ -213,7 +213,7 @@ function readFilter(filter: unknown): boolean | null {
 /** SparkPost: https://developers.sparkpost.com/api/smtp/ */
 function readSparkPost(draft: HeaderDraft, { name, value }: Written): void {
   const asked = parseObject(value)
-  if (asked === null) throw buildDialectRefusal(name, 'is no object in JSON')
+  if (asked === null) throw buildDialectRefusal(name, 'is not a JSON object')
   for (const key of ['cc', 'bcc', 'archive'])
     if (isFilled(asked[key]))
       throw buildDialectRefusal(name, `asks for copies to other addresses ("${key}"): name them as recipients`)

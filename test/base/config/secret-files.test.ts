@@ -95,7 +95,9 @@ rspamd_url_file = "rspamd"
     /found a value that is not shown here; allowed: a domain/,
   )
   t.notMatch(routes('"smtps://u:hidden@b.test:465" = "*"').join(), /hidden/, 'its two sides are swapped')
-  t.match(problemsOf(load(t, '[sms.http]\npassword_file = "/dev/zero"')), [/"\/dev\/zero", which is no regular file$/])
+  t.match(problemsOf(load(t, '[sms.http]\npassword_file = "/dev/zero"')), [
+    /"\/dev\/zero", which is not a regular file$/,
+  ])
   t.match(routes('hidden'), [/^outbound\.routes_file: line 1, column \d+ of the file is no TOML/])
   t.match(problemsOf(load(t, '[sms.http]\npassword_file = "big"', { files: { big: 'x'.repeat(65_537) } })), [
     /^sms\.http\.password_file: found 65537 bytes in .*; allowed: up to 65536$/,

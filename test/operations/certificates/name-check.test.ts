@@ -14,7 +14,7 @@ t.test('every address must be one of this machine', async (t) => {
   const both = { [name]: { addresses: ['192.0.2.1', '2001:db8::1'] } }
   t.equal(await check(both, ['192.0.2.1', '2001:DB8:0::1'], ['10.0.0.1']), null)
   t.equal(await check(both, ['192.0.2.1'], ['2001:db8::1']), null)
-  t.match(await check(both, ['192.0.2.1'], ['10.0.0.1']), /leads to 2001:db8::1, which is no address/)
+  t.match(await check(both, ['192.0.2.1'], ['10.0.0.1']), /leads to 2001:db8::1, which is not an address/)
   t.match(await check({ [name]: { addresses: ['8.8.8.8'] } }, [], ['9.9.9.9']), /leads to 8\.8\.8\.8/)
 })
 

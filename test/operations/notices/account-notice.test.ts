@@ -20,7 +20,7 @@ for (const [change, subject, words] of [
   [{ kind: 'password-changed' }, 'Your password was changed', 'The password of the account ann@b.test was changed.'],
   [{ kind: 'second-factor-enabled' }, 'The second factor was turned on', 'a code of an authenticator app is needed'],
   [{ kind: 'second-factor-disabled' }, 'The second factor was turned off', 'the password alone is enough'],
-  [{ kind: 'recovery-codes-replaced' }, 'New recovery codes were made', 'The codes from before do not work any more.'],
+  [{ kind: 'recovery-codes-replaced' }, 'New recovery codes were made', 'The earlier codes no longer work.'],
   [{ kind: 'recovery-code-used', left: 0 }, 'A recovery code was used', 'None is left. Make new ones'],
   [{ kind: 'recovery-code-used', left: 1 }, 'A recovery code was used', 'One is left. Make new ones'],
   [{ kind: 'recovery-code-used', left: 2 }, 'A recovery code was used', '2 are left. Make new ones'],

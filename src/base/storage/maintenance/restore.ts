@@ -58,7 +58,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   try {
     rmSync(incoming, { force: true })
     if (existsSync(`${backup}-wal`)) {
-      throw new UnusableBackup(`${backup} has a write-ahead log beside it: it is a database in use, not a backup`)
+      throw new UnusableBackup(`${backup} has a write-ahead log next to it: it is a database in use, not a backup`)
     }
     if (options.move === true) renameSync(backup, incoming)
     else copyFileSync(backup, incoming)
@@ -85,7 +85,8 @@ async function prepareBackup(
 ): Promise<Pick<RestoreResult, 'pausedBroadcasts' | 'held'>> {
   try {
     return await withDatabase(copy, async (db) => {
-      if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
+      if (listAppliedMigrations(db).length === 0)
+        throw new UnusableBackup(`${backup} is not a database of this program`)
       refuseUnknownMigrations(db, migrations, {
         name: backup,
         developmentRemedy: 'Restore it with the build that made it',

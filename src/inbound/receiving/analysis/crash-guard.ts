@@ -97,7 +97,7 @@ export class CrashGuard {
       writeSync(this.fd, line, 0, SLOT_SIZE, slot * SLOT_SIZE)
     } catch (error) {
       const { file } = this
-      if (!this.hasWarned) this.log.warn({ err: error, file }, 'the list of messages in hand cannot be stored')
+      if (!this.hasWarned) this.log.warn({ err: error, file }, 'the list of messages in progress cannot be stored')
       this.hasWarned = true
     }
   }

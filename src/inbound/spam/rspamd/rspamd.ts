@@ -77,7 +77,9 @@ export class RspamdClient {
     if (!memory.acquire(length)) return breaker.recordSkip('too many messages wait for it')
     try {
       const verdict = await checkMessage(this.post, question)
-      return verdict === null ? breaker.recordFailure('its answer is none of rspamd') : breaker.recordSuccess(verdict)
+      return verdict === null
+        ? breaker.recordFailure('its answer is not an answer of rspamd')
+        : breaker.recordSuccess(verdict)
     } catch (error) {
       // Errors of our own count too: an optional filter must not cost a message.
       return breaker.recordFailure(error instanceof Error ? error.message : String(error))

@@ -69,7 +69,7 @@ function formatDomain(domain: DomainDetails, records: readonly PublishedRecord[]
   const { rotation, fails_at: failsAt } = domain
   return [
     `${domain.domain}  ${domain.status}`,
-    ...(failsAt === null ? [] : [`DNS does not have its records any more: sending stops at ${failsAt}.`]),
+    ...(failsAt === null ? [] : [`DNS no longer has its records: sending stops at ${failsAt}.`]),
     '',
     ...formatRecordsOf({ domain, records }),
     'DKIM keys (as TXT records, where CNAMEs are not possible):',

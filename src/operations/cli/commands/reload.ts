@@ -39,7 +39,7 @@ function findDaemon(folder: string): number {
   if (!isDataFolderHeld(folder)) throw new CommandFailed(`no daemon uses the data folder ${folder}`)
   const pid = readReloadReport(folder)?.pid
   if (pid === undefined || holdsLock(join(folder, 'daemon.lock'), pid) === false) {
-    throw new CommandFailed(`the process that uses the data folder ${folder} is no daemon that is ready`)
+    throw new CommandFailed(`the process that uses the data folder ${folder} is not a daemon that is ready`)
   }
   return pid
 }

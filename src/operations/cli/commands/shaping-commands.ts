@@ -31,5 +31,5 @@ export async function reset({ words, database }: Call): Promise<Answer> {
   const known = pacesByChange(read, { limit: MAX_LISTED }).filter((row) => row.provider === provider)
   if (known.length === 0) throw new CommandFailed(`no pace of ${provider} is kept; "posthorn shaping" lists them`)
   await commit([resetProvider({ provider })])
-  return { json: { provider }, lines: [`the pace of ${provider} is found anew`] }
+  return { json: { provider }, lines: [`the pace of ${provider} is learned again`] }
 }

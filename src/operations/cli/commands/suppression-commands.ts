@@ -171,7 +171,7 @@ export async function remove({ words, options, database, clock }: Call): Promise
     details: { email, reason },
   })
   if (!(await tryCommit(commit([removeSuppression({ workspaceId, id }), act])))) {
-    throw new CommandFailed(`${address} is not on the list any more`)
+    throw new CommandFailed(`${address} is no longer on the list`)
   }
   return { json: { deleted: true, id }, lines: [`${email} may be written to again`] }
 }

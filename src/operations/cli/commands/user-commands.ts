@@ -66,7 +66,7 @@ export async function changePassword(call: Call): Promise<Answer> {
       : await writeNotice(call, read, { email, change: { kind: 'password-changed' } })),
   ]
   if (!(await tryCommit(commit(writes)))) {
-    throw new CommandFailed(`no such user any more: ${email}`)
+    throw new CommandFailed(`this user no longer exists: ${email}`)
   }
   return { json: { user_id: user.id, email }, lines: [`${email} has a new password`] }
 }
@@ -100,7 +100,7 @@ export async function resetSecondFactor(call: Call): Promise<Answer> {
     ...recordForUser(read, act),
     ...(await writeNotice(call, read, { email, change: { kind: 'second-factor-disabled' } })),
   ]
-  if (!(await tryCommit(commit(writes)))) throw new CommandFailed(`no such user any more: ${email}`)
+  if (!(await tryCommit(commit(writes)))) throw new CommandFailed(`this user no longer exists: ${email}`)
   return { json: { user_id: user.id, email }, lines: [`${email} signs in with the password alone`] }
 }
 
@@ -113,7 +113,7 @@ export async function transfer({ words, database, clock }: Call): Promise<Answer
   const [owner] = ownerOf(read, { workspaceId })
   const [member] = memberByEmail(read, { workspaceId, email })
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
-  if (member === undefined) throw new CommandFailed(`${email} is no member of ${workspaceId}: invite them first`)
+  if (member === undefined) throw new CommandFailed(`${email} is not a member of ${workspaceId}: invite them first`)
   if (member.role === 'owner') throw new CommandFailed(`${email} owns ${workspaceId} already`)
   const [ownerId, newOwnerId] = [owner.user_id, member.user_id]
   const details = { from: ownerId, to: newOwnerId }

@@ -115,7 +115,7 @@ async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {
       return [resetWarmUps({ ...key, step: 0, ended, at }), insertWarmUp({ ...key, day: dayOf(at), ended, at })]
     }),
   )
-  const done = action === 'skip' ? 'has no cap from now on' : 'begins anew with the first day of the plan'
+  const done = action === 'skip' ? 'has no cap from now on' : 'starts again with the first day of the plan'
   const where = provider === EVERY_PROVIDER ? '' : ` at ${provider}`
   return {
     json: { subject, provider, action, at: formatTimestamp(at) },
@@ -135,5 +135,5 @@ function workspacesOf(read: Read, { config }: Call, subject: string): readonly s
   const found = listRows(read).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
   const workspaces = new Set([...found, ...(isConfigured ? [SERVICE_WORKSPACE] : [])])
   if (workspaces.size > 0) return [...workspaces]
-  throw new CommandFailed(`${subject} is no source address of the configuration, and nothing was counted for it`)
+  throw new CommandFailed(`${subject} is not a source address of the configuration, and nothing was counted for it`)
 }

@@ -41,7 +41,7 @@ function findWarnings({ zone, addresses, nameservers, mailDomain, hostname, mxHo
       : ['service.public_addresses is empty: the zone has no addresses, and SPF fails for every domain']),
     ...(nameservers.length > 0
       ? []
-      : ['dns.nameservers is empty: without SOA and NS these are lines for the zone above, not a zone of their own']),
+      : ['dns.nameservers is empty: without SOA and NS these are lines for the zone above, not a complete zone']),
     ...elsewhere.map((name) => `${name} lies outside ${zone}: its address records are published elsewhere`),
     ...(isInside(mailDomain, zone)
       ? []

@@ -128,7 +128,7 @@ export function judgeName(
 
 /** Chosen by the words of our own check before an order, and by the type of the server's problem. */
 function remediesOf(name: DomainName, fault: string, records: readonly string[]): readonly string[] {
-  const faultsOfDns = ['does not exist in DNS', 'has no A or AAAA record', 'is no address of this machine']
+  const faultsOfDns = ['does not exist in DNS', 'has no A or AAAA record', 'is not an address of this machine']
   if (faultsOfDns.some((words) => fault.includes(words))) return records.map((record) => `${name}. ${record}`)
   if (fault.startsWith('connection:') || fault.includes('Timeout')) {
     return [

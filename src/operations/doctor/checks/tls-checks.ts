@@ -154,11 +154,15 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
       'tls.cert_file = the file with the chain (fullchain.pem, not cert.pem)',
     ])
   }
-  return warning(name, `issued by ${issuerOf(last)}, which is no public authority: only clients that know it connect`, [
-    'give each client the certificate of that authority, or take a certificate of a public one:',
-    '[tls.acme]   # without tls.cert_file and tls.key_file',
-    'enabled = true',
-  ])
+  return warning(
+    name,
+    `issued by ${issuerOf(last)}, which is not a public authority: only clients that know it connect`,
+    [
+      'give each client the certificate of that authority, or take a certificate of a public one:',
+      '[tls.acme]   # without tls.cert_file and tls.key_file',
+      'enabled = true',
+    ],
+  )
 }
 
 /** Authorities that are read at a time. Each takes a tenth of a millisecond. */

@@ -122,7 +122,7 @@ export class DestinationFinder {
       return toTemporaryFailure(`the addresses of ${failed.host} cannot be looked up: ${describeLookup(failed.lookup)}`)
     const [internal] = known
     if (internal === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
-    const response = `the mail host ${internal.mx} of ${domain} points at ${internal.address}, which is no public address`
+    const response = `the mail host ${internal.mx} of ${domain} points at ${internal.address}, which is not a public address`
     return toRefusal('private-address', '5.4.4', response)
   }
 }

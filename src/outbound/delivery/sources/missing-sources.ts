@@ -17,7 +17,7 @@ export class MissingSources {
   add(address: string): void {
     if (this.has(address)) return
     this.until.set(address, this.deps.clock() + LEFT_OUT_FOR)
-    this.deps.log.error({ source: address }, 'a source address is no address of this machine and is left out')
+    this.deps.log.error({ source: address }, 'a source address is not an address of this machine and is left out')
   }
 
   has(address: string): boolean {

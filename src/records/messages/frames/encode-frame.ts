@@ -31,7 +31,7 @@ export function decodeFrame(bytes: Buffer): MessageFrame {
   let at = end
   const pieces = forms.map((form) => {
     if (typeof form !== 'number') return readSlot(form, recipe)
-    if (!Number.isSafeInteger(form) || form < 0) throw invalid('a length is no whole number')
+    if (!Number.isSafeInteger(form) || form < 0) throw invalid('a length is not a whole number')
     at += form
     return bytes.subarray(at - form, at)
   })

@@ -51,7 +51,7 @@ export function buildSessionView(
 ): z.output<typeof sessionView> {
   const [user] = userById(read, { id: userId })
   const [factor] = secondFactorOf(read, { userId })
-  if (user === undefined) throw new Refusal('signed-out', 'the account does not exist any more')
+  if (user === undefined) throw new Refusal('signed-out', 'the account no longer exists')
   const operators = findOperatorWorkspace(read)
   return {
     user: {

@@ -186,7 +186,7 @@ export const emailRequest = fields
       'attachments',
       `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
     ),
-    rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a cid of its own'),
+    rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a different cid'),
   )
   .meta({ id: 'EmailRequest', example: emailExample })
 

@@ -149,7 +149,7 @@ export const payloadSchemas = {
     .object({
       ...emailFields,
       unsubscribed_at: timestamp,
-      broadcast_id: uuid.nullable().meta({ description: 'Null: the email is no message of a broadcast.' }),
+      broadcast_id: uuid.nullable().meta({ description: 'Null: the email is not a message of a broadcast.' }),
       contact_id: uuid.nullable().meta({ description: 'The contact to whom the broadcast was sent.' }),
     })
     .meta({ id: 'EmailUnsubscribedData' }),

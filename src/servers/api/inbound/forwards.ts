@@ -12,7 +12,7 @@ const forwarded = z
     to: z.string().meta({ example: 'ann@example.org' }),
     rule_id: uuid,
     status: z.string().meta({
-      description: '`not-forwarded`, else the state of the recipient; `forwarded` once that is not stored any more.',
+      description: '`not-forwarded`, else the state of the recipient; `forwarded` once that is no longer stored.',
       example: 'delivered',
     }),
     reason: z

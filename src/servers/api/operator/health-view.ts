@@ -21,7 +21,7 @@ export const healthView = z
     storage: z.strictObject({
       database: size,
       wal: size,
-      spool: size.meta({ description: 'Bytes of large messages in files beside the database.' }),
+      spool: size.meta({ description: 'Bytes of large messages in files next to the database.' }),
       free_in_database: size,
       disk_free: size,
       disk_total: size,

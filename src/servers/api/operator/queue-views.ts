@@ -44,7 +44,9 @@ const providerView = z
         last_reply: z.string().nullable().meta({ description: 'Of the newest of them, or what it waits for.' }),
       }),
     ),
-    other_reasons: z.int().meta({ description: `Entries of reasons beside the ${MAX_REASONS} most frequent ones.` }),
+    other_reasons: z
+      .int()
+      .meta({ description: `Entries of other reasons than the ${MAX_REASONS} most frequent ones.` }),
   })
   .meta({ id: 'QueueProvider' })
 

@@ -23,7 +23,7 @@ const tag = 'SMS verification'
 const params = { id: 'Id of the code.', token: 'That of the code, as its URL has it.' }
 const description =
   'Needs no key: the provider gets the URL with the message. Reads a form, a JSON object, or the query. The state is in a ' +
-  'field such as `MessageStatus`, `status`, `state` or `delivery_status`; what is no final state is ignored.'
+  'field such as `MessageStatus`, `status`, `state` or `delivery_status`; a state that is not final is ignored.'
 
 /** Fields of the state, with the names of `readCallbackFields`. The first one that a report has counts. */
 const STATE_FIELDS = ['messagestatus', 'smsstatus', 'deliverystatus', 'dlrstatus', 'status', 'state', 'stat'] as const

@@ -76,7 +76,7 @@ function replayRoute({ changes, ...store }: WebhookDeps): Route {
     area: 'admin',
     tag,
     summary: 'Deliver the event of a delivery again',
-    description: 'The new delivery has an id of its own; the event in it is the same.',
+    description: 'The new delivery has a new id; the event in it is the same.',
     params: { deliveryId: 'Id of the delivery.' },
     answers: { 202: { description: 'The new delivery.', schema: requestedDelivery } },
     refusals: ['webhook_not_found', 'not_found', 'conflict'],
@@ -109,7 +109,7 @@ function replayRangeRoute({ changes, ...store }: WebhookDeps): Route {
     tag,
     summary: 'Deliver the events of a time range again',
     description:
-      'Oldest first, beside new events. `count` is the number of events; the log holds those of `retention.events`.',
+      'Oldest first, at the same time as new events. `count` is the number of events; the log holds those of `retention.events`.',
     body: replayRequest,
     answers: { 202: { description: 'How many there are.', schema: z.strictObject({ count: z.int() }) } },
     refusals: ['webhook_not_found', 'conflict'],

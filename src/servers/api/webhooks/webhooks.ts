@@ -166,7 +166,7 @@ function removeRoute({ read, commit, changes }: WebhookDeps): Route {
     area: 'admin',
     tag,
     summary: 'Delete a webhook with its deliveries',
-    description: 'Nothing is delivered to it any more, not even what is pending.',
+    description: 'Nothing is delivered to it from then on, not even pending events.',
     answers: { 200: { description: 'It is gone.', schema: deletedWebhook } },
     refusals: ['webhook_not_found'],
     run: async (call) => {

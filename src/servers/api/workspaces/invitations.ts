@@ -78,7 +78,7 @@ const acceptedInvitation = withData(
 const tag = 'Invitations'
 const summary = 'Cancel an invitation'
 const answers = { 200: { description: 'It is cancelled.', schema: cancelledInvitation } }
-const description = 'For owner and admins. The link stops working for good.'
+const description = 'For owner and admins. The link stops working permanently.'
 
 export function invitationRoutes(deps: InvitationDeps): readonly Route[] {
   const common = { area: 'named', tag, summary, description, answers } as const

@@ -57,7 +57,7 @@ async function withoutMailboxLines(raw: Buffer, onMailboxLine: () => void): Prom
   const [line = ''] = raw.toString('latin1', 0, MAX_SHOWN).split('\r\n', 1)
   throw new Refusal(
     'malformed-message',
-    `the first line is no header field, a name and a colon, and so the message has no header: ${toPrintableText(line)}`,
+    `the first line is not a header field (a name and a colon), so the message has no header: ${toPrintableText(line)}`,
   )
 }
 

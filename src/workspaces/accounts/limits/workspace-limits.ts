@@ -107,7 +107,7 @@ export class WorkspaceLimits {
     const { settings, database, log } = this.deps
     const { limits } = settings()
     for (const { id, plan } of findUnknownPlans(database.read, limits)) {
-      log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
+      log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is no longer configured')
     }
   }
 }

@@ -167,7 +167,7 @@ t.test('unusable backups are refused', async (t) => {
   await refused(text, { name: 'UnusableBackup' })
   const empty = join(folder, 'empty')
   writeFileSync(empty, '')
-  await refused(empty, { name: 'UnusableBackup', message: /no database of this program/ })
+  await refused(empty, { name: 'UnusableBackup', message: /not a database of this program/ })
   const short = join(folder, 'short.db')
   writeFileSync(short, readFileSync(copy))
   truncateSync(short, statSync(copy).size - 8192)

@@ -191,7 +191,7 @@ t.test('a workspace is transferred to one of its members only', async (t) => {
   const other = await run('workspace', 'create', 'Other', '--email', 'second@acme.test', '--json')
   const { user_id: second } = other.json() as SetupOutput
   t.match(await run('workspace', 'transfer', id), { status: 2, err: /EMAIL is missing/ })
-  t.match(await run('workspace', 'transfer', id, 'second@acme.test'), { status: 1, err: /no member/ })
+  t.match(await run('workspace', 'transfer', id, 'second@acme.test'), { status: 1, err: /not a member/ })
   t.match(await run('workspace', 'transfer', id, 'o@acme.test'), { status: 1, err: /owns .* already/ })
   t.match(await run('workspace', 'transfer', 'ws_none', 'o@acme.test'), { status: 1, err: /no such workspace/ })
   const database = await openDatabase({ file: join(data, 'posthorn.db') })

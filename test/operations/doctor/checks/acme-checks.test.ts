@@ -73,7 +73,7 @@ t.test('what mends a fault', async (t) => {
   const table: readonly (readonly [string, readonly (string | RegExp)[]])[] = [
     [`${name} does not exist in DNS`, inDns],
     [`${name} has no A or AAAA record`, inDns],
-    [`${name} leads to 192.0.2.9, which is no address of this machine (service.public_addresses)`, inDns],
+    [`${name} leads to 192.0.2.9, which is not an address of this machine (service.public_addresses)`, inDns],
     ['connection: dial tcp 192.0.2.1:80: connection refused', [/^nc -vz mail\.example\.net 80 /]],
     ['unauthorized: Timeout during connect (likely firewall problem)', [/^nc -vz /]],
     ['caa: CAA record prevents issuance', [/^dig \+short CAA mail\.example\.net/]],

@@ -42,7 +42,7 @@ t.test('a message whose first line is no field is refused with that line', async
   const refused = (line: string): Promise<unknown> =>
     t.rejects(
       keep(`${line}\r\nSubject: x\r\n\r\nbody\r\n`),
-      { kind: 'malformed-message', message: /no header field/ },
+      { kind: 'malformed-message', message: /not a header field/ },
       line,
     )
   for (const line of [' folded: x', '\tfolded', 'no colon', ': no name', 'zwölf: x']) await refused(line)

@@ -99,9 +99,9 @@ t.test('after any fault there is no verdict, and the log says why', async (t) =>
     [/answered 500/, (_, response) => response.writeHead(500).end('{"error":"x"}')],
     [/answered 302/, (_, response) => response.writeHead(302, { location: '/other' }).end()],
     [/closed before the answer/, (request) => request.socket.destroy()],
-    [/none of rspamd/, (_, response) => response.end('<html>')],
-    [/none of rspamd/, (_, response) => response.end('[]')],
-    [/none of rspamd/, (_, response) => response.end('{"score":"much"}')],
+    [/not an answer of rspamd/, (_, response) => response.end('<html>')],
+    [/not an answer of rspamd/, (_, response) => response.end('[]')],
+    [/not an answer of rspamd/, (_, response) => response.end('{"score":"much"}')],
     [/more than 100000 bytes/, (_, response) => response.end(Buffer.alloc(200_000, 0x20))],
     [/is not HTTP/, (request) => request.socket.end('SMTP ready\r\n\r\n')],
     [

@@ -63,7 +63,7 @@ export function listEffectiveValues(config: Config, written: WrittenConfig): rea
   })
 }
 
-/** As the file states it. Values of [service] are complete: their defaults depend on the machine and on each other. */
+/** Returns the value as the file states it. Values of [service] are complete: their defaults depend on the machine and on each other. */
 function findValue(path: Path, kind: z.core.$ZodType, config: Config, { toml }: WrittenConfig): unknown {
   if (path[0] === 'service') return valueAt(path, config)
   const stated = valueAt(path, toml)

@@ -11,7 +11,7 @@ export interface NextWord {
 }
 
 export interface NextOption {
-  /** With its two dashes. */
+  /** The name begins with two dashes. */
   readonly name: string
   readonly text: string
   /** Null if it takes no value. */

@@ -44,7 +44,8 @@ t.test('the message says the name, where it is from, the listener, and what is a
     'service.hostname': /^found "mailbox" \(the name of this machine, because the file does not set the key\), a name/,
   })
   t.match(shortNamesOf(OPEN, 'my_box'), {
-    'service.hostname': /^found "localhost" \(because .* the name of this machine, "my_box", is not a host name\), a name/,
+    'service.hostname':
+      /^found "localhost" \(because .* the name of this machine, "my_box", is not a host name\), a name/,
   })
 })
 

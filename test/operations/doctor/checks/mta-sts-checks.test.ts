@@ -31,5 +31,7 @@ t.test('the certificate must be valid, of a known authority, and for the MX host
   t.match(await run('enforce', [mx]), [{ state: 'ok', text: /fits the policy/ }])
   t.match(await run('enforce', ['other.test']), [{ state: 'fail', text: /is not for mx\.mail\.example\.net/ }])
   t.match(await run('testing', [mx], { expired: true }), [{ state: 'warn', text: /expired/ }])
-  t.match(await run('enforce', [mx], { known: false }), [{ state: 'fail', text: /not a public authority|intermediate/ }])
+  t.match(await run('enforce', [mx], { known: false }), [
+    { state: 'fail', text: /not a public authority|intermediate/ },
+  ])
 })

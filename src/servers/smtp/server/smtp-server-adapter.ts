@@ -62,7 +62,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     super(toServerOptions(rules, tls))
     this.admission = new Admission(rules.gate, rules.checkNewClient)
     this.on('error', (error: ClientError) => {
-      // The listener itself could not be opened: that is reported by who opens it.
+      // The listener itself could not be opened. The caller that opens it reports the error.
       if ('syscall' in error && error.syscall === 'listen') return
       rules.logFault(clientFaultFacts(error, this.sessionIds.get(error)))
     })

@@ -9,6 +9,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import * as jsonc from 'jsonc-parser'
 import { Refusal } from '../../../../base/mail/refusal.js'
+import { errorMessageOf } from '../../../../base/platform/errors.js'
 import type { ReservableMemory } from '../../../../base/platform/memory/reservation.js'
 import {
   type Body,
@@ -69,9 +70,19 @@ export function parseJsonBody(given: Buffer): unknown {
   const text = raw.toString()
   try {
     return JSON.parse(text)
-  } catch {
-    throw invalidJsonRefusal(`the body is not valid JSON${describePlace(text)}`)
+  } catch (error) {
+    const place = text.length > MAX_SEARCHED ? placeInMessage(error) : describePlace(text)
+    throw invalidJsonRefusal(`the body is not valid JSON${place}`)
   }
+}
+
+/** Characters of a text in which the place of a fault is searched. Longer ones would block the thread too long. */
+const MAX_SEARCHED = 8_192
+
+/** The place that `JSON.parse` names, which it does for some faults only. The rest of its message quotes the body. */
+function placeInMessage(error: unknown): string {
+  const [, line, column] = / \(line (\d{1,9}) column (\d{1,9})\)$/.exec(errorMessageOf(error)) ?? []
+  return line === undefined ? '' : `: line ${line}, column ${column}`
 }
 
 /** The first fault. `JSON.parse` does not always name its place. */

@@ -10,7 +10,7 @@ type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
 type IssueOf<Code> = Extract<RawIssue, { readonly code: Code }>
 
 /** Unknown names of one issue for which a field is suggested. Each is compared with all fields of the schema. */
-const MAX_SUGGESTIONS = 10
+const MAX_SUGGESTIONS = 3
 /** The message for a union that has none; `parse-input.ts` names its types if it can. */
 export const NO_MATCHING_FORM = 'has none of the allowed forms'
 

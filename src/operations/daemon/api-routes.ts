@@ -27,7 +27,8 @@ import { forwardRoutes } from '../../servers/api/domains/forwards.js'
 import { batchRoute } from '../../servers/api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../../servers/api/emails/change.js'
 import { clicksRoute } from '../../servers/api/emails/clicks.js'
-import { type CreateDeps, createRoute } from '../../servers/api/emails/create.js'
+import { createRoute } from '../../servers/api/emails/create.js'
+import { EmailAcceptance } from '../../servers/api/emails/email-acceptance.js'
 import { listRoute } from '../../servers/api/emails/list.js'
 import { rawRoute, showRoute } from '../../servers/api/emails/show.js'
 import { eventRoutes } from '../../servers/api/events/events.js'
@@ -92,9 +93,9 @@ const unknownLinkPage = renderNotePage(
 )
 
 export function buildApiRoutes(parts: RouteParts): readonly Route[] {
-  const { config, read, commit, identity, people, limits } = parts
+  const { config, read, commit, identity, people } = parts
   const { public_url: publicUrl } = config.service
-  const creating = buildCreateDeps(parts)
+  const acceptance = buildAcceptance(parts)
   const importing = buildImportDeps(parts)
   const exporting = buildExportDeps(parts)
   const reading = { read, mime: parts.mime, findHtmlChange: createHtmlChangeFinder(read) }
@@ -104,8 +105,8 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   const ofMail = { read, commit, secret: identity.returnPathSecret, unknownLinkPage }
   return [
     ...apiKeyRoutes(parts),
-    createRoute(creating),
-    batchRoute({ ...creating, refusalOf: (...batch) => limits.charger.findBatchRefusal(...batch) }),
+    createRoute(acceptance),
+    batchRoute(acceptance),
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),
@@ -136,7 +137,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     attachmentsRoute(linking),
     downloadRoute(linking),
     inboundForwardsRoute(parts),
-    replyRoute(creating),
+    replyRoute(acceptance.deps),
     feedbackRoute(parts),
     deleteRoute(parts),
     ...workspaceRoutes(parts),
@@ -159,17 +160,18 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function buildCreateDeps(parts: RouteParts): CreateDeps {
+function buildAcceptance(parts: RouteParts): EmailAcceptance {
   const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(new MemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)
   const storedParts = { read, templates, memory, filler: new ContentFiller(links, parts.composing) }
   const { hostname, public_url: publicUrl } = config.service
-  return {
+  return new EmailAcceptance({
     ...parts,
     composer: new EmailComposer({ ...parts, hostname, publicUrl, links }),
     storedParts,
-  }
+    refusalOf: (...batch) => limits.charger.findBatchRefusal(...batch),
+  })
 }
 
 function buildImportDeps(parts: RouteParts): ImportRouteDeps {

@@ -8,6 +8,7 @@ import { scanHeader } from '../../base/mail/header-fields.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { freeMemory } from '../../base/platform/memory/free-memory.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import { toSwitch } from '../../workspaces/domains/rows/sending-domains.js'
 import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
 import type { TrackingHost } from '../tracking/tracking-host.js'
 import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
@@ -15,19 +16,18 @@ import type { ComposeThread } from './compose-thread.js'
 import { checkSize, minSizeOf } from './composed-size.js'
 import type { EmailPreparer, PreparedEmail } from './email-preparer.js'
 import type { RequestedContent } from './message-content.js'
+import type { VerifiedDomains } from './sender-policy.js'
 import type { SendingOptions } from './submitted-message.js'
 import { mayHaveUnsubscribeUrl } from './template-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
-/** The defaults of the domain do not apply to requests, so both values are set. */
-interface ComposeOptions extends SendingOptions {
-  readonly trackOpens: boolean
-  readonly trackClicks: boolean
-}
-
 export interface RequestedEmail {
   readonly content: RequestedContent
-  readonly options: ComposeOptions
+  readonly options: SendingOptions
+  /** Whether opens and clicks are tracked if neither the options nor the domain say so. */
+  readonly tracksByDefault: boolean
+  /** True if the email is also recorded when all of its recipients are suppressed. */
+  readonly keepsSuppressed?: boolean
   /** The template from which subject and bodies are made. */
   readonly templateId: string | null
   /** One id for each recipient of To, Cc and Bcc, in this order. */
@@ -40,6 +40,7 @@ interface ComposerDeps {
   readonly hostname: string
   readonly publicUrl: string
   readonly preparer: Pick<EmailPreparer, 'prepare'>
+  readonly domains: Pick<VerifiedDomains, 'findVerified'>
   readonly tracker: EmailTracker
   readonly trackingHost: TrackingHost
   readonly composing: ComposeThread
@@ -52,10 +53,10 @@ export class EmailComposer {
   /** Rejects with a Refusal if the email may not be sent. */
   async compose(principal: Principal, requested: RequestedEmail, now: number): Promise<PreparedEmail> {
     const { preparer, links } = this.deps
-    const { content, options, templateId, recipientIds } = requested
+    const { content, options, templateId, recipientIds, keepsSuppressed = false } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
-    const email = trackedEmailOf(principal, requested, emailId, now)
+    const email = this.trackedEmailOf(principal, requested, emailId, now)
     const { raw, bodies, tracking, hasUnsubscribeLink } = await this.composeContent(requested, email)
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
@@ -79,11 +80,26 @@ export class EmailComposer {
     const personal = hasUnsubscribeLink ? { bodies, links } : null
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
-    const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })
+    const prepared = preparer.prepare(principal, { templateId, tracking, personal, keepsSuppressed, ...about })
     // The prepared email may use this memory, or a part of it.
     if (!prepared.enqueued.bytes.shares(raw)) freeMemory(raw)
     return prepared
   }
+
+  private trackedEmailOf(
+    { workspaceId }: Principal,
+    { content: { from }, options: { trackOpens, trackClicks }, tracksByDefault }: RequestedEmail,
+    emailId: string,
+    now: number,
+  ): TrackedEmail {
+    const domain = domainOf(from.address)
+    // An unverified one is refused when the email is prepared.
+    const defaults = this.deps.domains.findVerified(workspaceId, domain)
+    const opens = trackOpens ?? toSwitch(defaults?.track_opens ?? null) ?? tracksByDefault
+    const clicks = trackClicks ?? toSwitch(defaults?.track_clicks ?? null) ?? tracksByDefault
+    return { workspaceId, emailId, domain, opens, clicks, now }
+  }
+
   private composeContent(requested: RequestedEmail, email: TrackedEmail): ComposedContent | Promise<ComposedContent> {
     const { hostname, publicUrl, tracker, trackingHost, composing, links } = this.deps
     const { content } = requested
@@ -91,15 +107,6 @@ export class EmailComposer {
     if (!isLargeContent(content)) return composeContent(job, tracker)
     return composing.compose({ ...job, base: trackingHost.baseFor(email.domain), publicUrl })
   }
-}
-
-function trackedEmailOf(
-  { workspaceId }: Principal,
-  { content: { from }, options: { trackOpens: opens, trackClicks: clicks } }: RequestedEmail,
-  emailId: string,
-  now: number,
-): TrackedEmail {
-  return { workspaceId, emailId, domain: domainOf(from.address), opens, clicks, now }
 }
 
 /** Most bodies have no link, and its token costs a signature. */

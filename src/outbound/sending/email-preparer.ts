@@ -25,7 +25,7 @@ import type { EmailTracker } from '../tracking/track-email.js'
 import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type VerifiedDomains } from './sender-policy.js'
-import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
+import type { MessageSummary, Submission, SubmittedTracking } from './submitted-message.js'
 
 interface PreparerDeps {
   readonly suppressions: Pick<SuppressionCache, 'findReason'>
@@ -51,7 +51,7 @@ export class EmailPreparer {
     const { deps } = this
     const { message, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
-    const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
+    const recipients = resolveRecipients(deps, principal.workspaceId, submission)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
     const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
@@ -190,11 +190,14 @@ function checkSenders(
   return domain
 }
 
-/** Returns each address once. Throws a Refusal if all are suppressed. The listener bounds their number. */
+/**
+ * Returns each address once. Throws a Refusal if all are suppressed, unless the email is to be kept. The listener
+ * bounds their number.
+ */
 function resolveRecipients(
   { suppressions }: PreparerDeps,
   workspaceId: string,
-  submitted: readonly SubmittedRecipient[],
+  { message: { recipients: submitted }, keepsSuppressed = false }: Submission,
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt, id } of submitted) {
@@ -211,7 +214,7 @@ function resolveRecipients(
   }
   const recipients = [...byAddress.values()]
   const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
-  if (suppressed.length === recipients.length) {
+  if (suppressed.length === recipients.length && !keepsSuppressed) {
     throw new Refusal('all-recipients-suppressed', 'all recipients are on the suppression list', { suppressed })
   }
   return recipients

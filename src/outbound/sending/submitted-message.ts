@@ -73,6 +73,8 @@ export interface Submission {
   readonly personal?: PersonalContent | null
   /** Set if the message is already tracked, or stays without tracking. If null, preparing it decides. */
   readonly tracking: SubmittedTracking | null
+  /** True if the email is also recorded when all of its recipients are suppressed. */
+  readonly keepsSuppressed?: boolean
   readonly now: number
 }
 

@@ -11,7 +11,7 @@ import type { Store } from '../../base/storage/db/database.js'
 import { type Flag, toJson } from '../../base/storage/tables/columns.js'
 import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { diffInboundPolicy, type PolicyChange } from './rows/inbound-policy.js'
-import { type DomainSettings, type SendingDomain, setDomainSettings } from './rows/sending-domains.js'
+import { type DomainSettings, type SendingDomain, setDomainSettings, toSwitch } from './rows/sending-domains.js'
 import {
   blockAddresses,
   listBlockedLocalParts,
@@ -21,8 +21,9 @@ import {
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined
-  readonly trackOpens?: boolean | undefined
-  readonly trackClicks?: boolean | undefined
+  /** Null: each door has its own default. */
+  readonly trackOpens?: boolean | null | undefined
+  readonly trackClicks?: boolean | null | undefined
   readonly inboundPolicy?: PolicyChange | undefined
   /** Keys of local parts. */
   readonly block?: readonly string[]
@@ -49,15 +50,15 @@ export async function changeDomain(
   const removed = [...new Set(change.unblock ?? [])].filter((key) => before.has(key))
   const policy = diffInboundPolicy(row.inbound_policy, change.inboundPolicy ?? {})
   const flags = diffFlags(row, change)
-  const { inbound, track_opens, track_clicks } = flags
-  const isUnchanged = policy === null && Object.values(flags).every((flag) => flag === null)
+  const { inbound, sets_opens, track_opens, sets_clicks, track_clicks } = flags
+  const isUnchanged = policy === null && inbound === null && sets_opens === 0 && sets_clicks === 0
   if (isUnchanged && added.length === 0 && removed.length === 0) return
   requireBlockedCapacity(before.size + added.length - removed.length, 'blocked_addresses')
   const details = {
     domain,
     ...(inbound === null ? {} : { inbound: inbound === 1 }),
-    ...(track_opens === null ? {} : { track_opens: track_opens === 1 }),
-    ...(track_clicks === null ? {} : { track_clicks: track_clicks === 1 }),
+    ...(sets_opens === 0 ? {} : { track_opens: toSwitch(track_opens) }),
+    ...(sets_clicks === 0 ? {} : { track_clicks: toSwitch(track_clicks) }),
     ...(policy === null ? {} : { inbound_policy: policy }),
     ...(added.length > 0 ? { blocked: listOrCount(added) } : {}),
     ...(removed.length > 0 ? { unblocked: listOrCount(removed) } : {}),
@@ -70,20 +71,22 @@ export async function changeDomain(
   ])
 }
 
-/** Null means that no flag changes. */
 function diffFlags(
   row: SendingDomain,
   { inbound, trackOpens, trackClicks }: DomainChange,
 ): Omit<DomainSettings, 'inbound_policy'> {
-  const diffFlag = (now: Flag, requested: boolean | undefined): Flag | null => {
-    const flag = requested === undefined ? now : requested ? 1 : 0
-    return flag === now ? null : flag
-  }
+  const receives = toFlag(inbound)
+  const opens = trackOpens === undefined ? row.track_opens : toFlag(trackOpens)
+  const clicks = trackClicks === undefined ? row.track_clicks : toFlag(trackClicks)
   return {
-    inbound: diffFlag(row.inbound, inbound),
-    track_opens: diffFlag(row.track_opens, trackOpens),
-    track_clicks: diffFlag(row.track_clicks, trackClicks),
+    inbound: receives === row.inbound ? null : receives,
+    ...{ track_opens: opens, sets_opens: opens === row.track_opens ? 0 : 1 },
+    ...{ track_clicks: clicks, sets_clicks: clicks === row.track_clicks ? 0 : 1 },
   }
+}
+
+function toFlag(value: boolean | null | undefined): Flag | null {
+  return value == null ? null : value ? 1 : 0
 }
 
 function listOrCount(keys: readonly string[]): readonly string[] | number {

@@ -5,7 +5,7 @@ import type { InboundPolicy, RecordState, Selector } from '../../base/storage/ta
 import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
 import { parseInboundPolicy } from './rows/inbound-policy.js'
-import type { SendingDomain } from './rows/sending-domains.js'
+import { type SendingDomain, toSwitch } from './rows/sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
 import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
@@ -73,7 +73,7 @@ export interface DomainDetails extends DomainResource {
    */
   readonly tls_records: readonly TlsRecord[]
   readonly dkim_keys: readonly DkimKeyResource[]
-  readonly tracking: { readonly open: boolean; readonly click: boolean }
+  readonly tracking: { readonly open: boolean | null; readonly click: boolean | null }
   readonly blocked_addresses: readonly string[]
   readonly inbound_policy: InboundPolicy
   readonly rotation: RotationResource | null
@@ -103,7 +103,7 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
     },
     tls_records: listTlsRecords(domain, names.zone),
     dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
-    tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
+    tracking: { open: toSwitch(row.track_opens), click: toSwitch(row.track_clicks) },
     blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),
     inbound_policy: parseInboundPolicy(row.inbound_policy),
     rotation: row.rotation_asked_at === null ? null : toRotationResource(keys, row.rotation_asked_at),

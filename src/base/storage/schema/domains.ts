@@ -11,7 +11,7 @@ const registrations = [
   `create table domains (
     id text primary key, workspace_id text not null, domain text not null,
     status text not null check (status in ('pending', 'verified', 'failed')), forced integer not null,
-    inbound integer not null, track_opens integer not null, track_clicks integer not null,
+    inbound integer not null, track_opens integer, track_clicks integer,
     created_at integer not null, verified_at integer, record_states text not null default '{}', checked_at integer,
     next_check_at integer, unproved_since integer, rotation_asked_at integer,
     inbound_policy text not null default '{}', unique (workspace_id, domain)) strict`,

@@ -31,8 +31,8 @@ export interface DomainsTable {
   /** Declared verified by the operator, without DNS. */
   forced: Flag
   inbound: Flag
-  track_opens: Flag
-  track_clicks: Flag
+  track_opens: Flag | null
+  track_clicks: Flag | null
   created_at: Timestamp
   verified_at: Timestamp | null
   /** The states that the last check of DNS found. */

@@ -9,7 +9,7 @@ import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/t
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
-import { requireDiskSpace } from '../emails/create.js'
+import { requireDiskSpace } from '../emails/email-acceptance.js'
 import { json } from '../http/answer.js'
 import { uuid } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'

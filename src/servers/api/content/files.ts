@@ -4,13 +4,13 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { type CachedFile, MAX_FILE_BYTES } from '../../../workspaces/content/cached-files.js'
 import { detectFileType } from '../../../workspaces/content/file-type.js'
 import { type StoreFileDeps, storeFile } from '../../../workspaces/content/store-file.js'
-import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
+import { type AcceptanceDeps, requireDiskSpace } from '../emails/email-acceptance.js'
 import { contentType, filename } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, uploadRoute } from '../http/route/route.js'
 
-interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
+interface FileDeps extends StoreFileDeps, Pick<AcceptanceDeps, 'hasDiskSpace'> {}
 
 const cachedFile = z
   .strictObject({

@@ -6,6 +6,9 @@ import { timestamp, uuid } from '../http/input/values.js'
 
 const flag = z.boolean('allowed: true or false')
 
+const trackingRule =
+  'Whether opens and clicks are tracked if an email does not say so; null: on over `/emails`, off over SMTP and the paths of other services.'
+
 export const domainRequest = z
   .strictObject({
     domain: z
@@ -115,8 +118,8 @@ export const detailedDomain = listedDomain
       )
       .meta({ description: 'The keys as TXT records, for DNS without CNAME support.' }),
     tracking: z
-      .strictObject({ open: z.boolean(), click: z.boolean() })
-      .meta({ description: 'Default for mail submitted by SMTP without tracking header fields.' }),
+      .strictObject({ open: z.boolean().nullable(), click: z.boolean().nullable() })
+      .meta({ description: trackingRule }),
     blocked_addresses: z.array(z.string()).meta({ description: 'Addresses to which mail is refused.' }),
     inbound_policy: inboundPolicy,
     rotation: z
@@ -145,9 +148,9 @@ export const domainChangeRequest = z
       .optional()
       .meta({ description: 'Whether the domain receives mail. It must be verified to turn this on.' }),
     tracking: z
-      .strictObject({ open: flag.optional(), click: flag.optional() })
+      .strictObject({ open: flag.nullable().optional(), click: flag.nullable().optional() })
       .optional()
-      .meta({ description: 'Default for mail submitted by SMTP without tracking header fields.' }),
+      .meta({ description: trackingRule }),
     blocked_addresses: withMaxSize(
       MAX_BLOCKED,
       'addresses',

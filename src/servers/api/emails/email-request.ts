@@ -111,7 +111,10 @@ const fields = z.strictObject({
   tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
     .optional()
     .meta({ description: 'They come back in events.', example: [{ name: 'campaign', value: 'spring' }] }),
-  tracking: z.strictObject({ open: z.boolean().default(true), click: z.boolean().default(true) }).optional(),
+  tracking: z
+    .strictObject({ open: z.boolean().optional(), click: z.boolean().optional() })
+    .optional()
+    .meta({ description: 'What is not given is as the domain has it, else on.' }),
   priority: z.enum(['high', 'normal', 'low']).default('normal'),
 })
 

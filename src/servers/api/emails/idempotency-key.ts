@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { IdempotentRequest } from '../../../outbound/sending/email-committer.js'
-import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
-import type { Answer } from '../http/answer.js'
+import { type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
 import type { Call } from '../http/route/route.js'
 
 export const idempotencyHeaders = z.object({
@@ -16,7 +15,7 @@ export const idempotencyHeaders = z.object({
 })
 
 /** Null if there is no key. */
-export function parseIdempotencyKey({ header, principal, fingerprint }: Call): KeyUse | null {
+export function parseIdempotencyKey({ header, principal, fingerprint }: Call<unknown, unknown>): KeyUse | null {
   const key = header('idempotency-key')
   if (key === undefined) return null
   if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
@@ -28,10 +27,4 @@ export function parseIdempotencyKey({ header, principal, fingerprint }: Call): K
 
 export function withStoredAnswer(use: KeyUse | null, answer: string): IdempotentRequest | null {
   return use === null ? null : { ...use, becomes: { emailId: null, answer } }
-}
-
-/** The answer to the equal request before. */
-export function repeatAnswer({ answer }: EarlierUse, status: number): Answer {
-  if (answer === null) throw new Error('an idempotency key of the API has no stored answer')
-  return { kind: 'text', status, json: answer }
 }

@@ -21,11 +21,22 @@ import type { StoredParts } from './stored-parts.js'
 /** 10 MB for one decoded attachment or image. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
+/** How a door sends emails, beyond what a request says. */
+export interface Manner {
+  /** Whether opens and clicks are tracked if neither the request nor the domain says so. */
+  readonly tracksByDefault: boolean
+  /** True if an email is also recorded when the suppression list has all of its recipients. */
+  readonly keepsSuppressed?: boolean
+  /** True if nothing is sent: the email is recorded as cancelled. */
+  readonly isTest?: boolean
+}
+
 /** Rejects with a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
 export async function buildRequestedEmail(
   request: EmailRequest,
   now: number,
   stored: StoredParts,
+  { tracksByDefault, keepsSuppressed = false, isTest = false }: Manner,
 ): Promise<RequestedEmail> {
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
@@ -36,15 +47,17 @@ export async function buildRequestedEmail(
   return {
     content: { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages },
     options: {
-      trackOpens: tracking?.open ?? true,
-      trackClicks: tracking?.click ?? true,
+      trackOpens: tracking?.open ?? null,
+      trackClicks: tracking?.click ?? null,
       tags,
       priority,
+      dropped: isTest,
       scheduledFor: scheduledFor === undefined ? null : parseReleaseTime(scheduledFor, now),
     },
     templateId: templateId ?? null,
     recipientIds: ids,
     hasUnsubscribeLink,
+    ...{ tracksByDefault, keepsSuppressed },
   }
 }
 

@@ -18,7 +18,7 @@ import {
 import type { ExportRunner } from '../../../records/exports/export-runner.js'
 import { removeExports } from '../../../records/exports/remove-exports.js'
 import { requestExport } from '../../../records/exports/request-export.js'
-import { requireDiskSpace } from '../emails/create.js'
+import { requireDiskSpace } from '../emails/email-acceptance.js'
 import { json } from '../http/answer.js'
 import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'

@@ -6,7 +6,7 @@ import type { RequestedContent } from '../../../outbound/sending/message-content
 import { buildReplyContent } from '../../../outbound/sending/reply-content.js'
 import { inboundById, readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
 import { createRecipientIds } from '../../../records/messages/queue/enqueue.js'
-import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
+import { type AcceptanceDeps, requireDiskSpace } from '../emails/email-acceptance.js'
 import { bodyText } from '../emails/email-fields.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
@@ -36,7 +36,7 @@ const sentReply = z
 
 type ReplyRequest = z.output<typeof replyRequest>
 
-export function replyRoute(deps: CreateDeps): Route {
+export function replyRoute(deps: AcceptanceDeps): Route {
   return route<undefined, ReplyRequest>({
     method: 'POST',
     path: '/inbound/:id/reply',
@@ -62,7 +62,7 @@ export function replyRoute(deps: CreateDeps): Route {
 }
 
 async function createReply(
-  deps: CreateDeps,
+  deps: AcceptanceDeps,
   { principal, params, body, now }: Call<undefined, ReplyRequest>,
 ): Promise<Answer> {
   const { read, composer, committer } = deps
@@ -88,12 +88,15 @@ async function createReply(
 
 function toRequestedReply(content: RequestedContent, now: number): RequestedEmail {
   const recipientIds = createRecipientIds(content.to.length, now)
-  return { content, options: defaultOptions, templateId: null, recipientIds, hasUnsubscribeLink: false }
+  return {
+    ...{ content, recipientIds, options: defaultOptions, tracksByDefault: true },
+    ...{ templateId: null, hasUnsubscribeLink: false },
+  }
 }
 
 const defaultOptions = {
-  trackOpens: true,
-  trackClicks: true,
+  trackOpens: null,
+  trackClicks: null,
   tags: [],
   priority: 'normal',
   scheduledFor: null,

@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
-import { CheckField, TextArea } from '../../components/fields.tsx'
+import { CheckField, SelectField, TextArea } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readFlag, readLines } from '../../components/form-values.ts'
+import { readFlag, readLines, readText } from '../../components/form-values.ts'
 import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
 import type { DomainPartProps } from './domain.ts'
@@ -30,9 +30,21 @@ export function DomainSettings({ domain, onChanged }: DomainPartProps): VNode {
 function readChange(values: FormData): components['schemas']['DomainChange'] {
   return {
     inbound: readFlag(values, 'inbound'),
-    tracking: { open: readFlag(values, 'tracking.open'), click: readFlag(values, 'tracking.click') },
+    tracking: { open: readSwitch(values, 'tracking.open'), click: readSwitch(values, 'tracking.click') },
     blocked_addresses: readLines(values, 'blocked_addresses'),
   }
+}
+
+const switches = [
+  { value: 'null', label: 'On over REST, off over SMTP' },
+  { value: 'true', label: 'On' },
+  { value: 'false', label: 'Off' },
+]
+
+/** Null if each interface keeps its default. */
+function readSwitch(values: FormData, name: string): boolean | null {
+  const text = readText(values, name)
+  return text === 'null' ? null : text === 'true'
 }
 
 function SettingFields({ domain }: Pick<DomainPartProps, 'domain'>): VNode {
@@ -45,17 +57,13 @@ function SettingFields({ domain }: Pick<DomainPartProps, 'domain'>): VNode {
         checked={inbound}
         hint="The domain must be verified, and its MX record must point here."
       />
-      <CheckField
-        name="tracking.open"
-        label="Track opens"
-        checked={tracking.open}
-        hint="Default for mail sent by SMTP without tracking header fields."
-      />
-      <CheckField
+      <SelectField name="tracking.open" label="Track opens" options={switches} value={String(tracking.open)} />
+      <SelectField
         name="tracking.click"
         label="Track clicks"
-        checked={tracking.click}
-        hint="Default for mail sent by SMTP without tracking header fields."
+        options={switches}
+        value={String(tracking.click)}
+        hint="This applies to mail that does not say whether it is tracked."
       />
       <TextArea
         name="blocked_addresses"

@@ -41,6 +41,11 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
   }),
 )
 
+/** What a domain says of opens or clicks: null if each door has its own default. */
+export function toSwitch(flag: Flag | null): boolean | null {
+  return flag === null ? null : flag === 1
+}
+
 /** Marks the domain as verified by the operator's decision, for closed networks without DNS. */
 export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainName; at: number }>(
   ({ db, slot }) =>
@@ -54,21 +59,26 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainN
 
 export interface DomainSettings {
   readonly inbound: Flag | null
+  /** Set if `sets_opens` is 1: then null is a value too. */
   readonly track_opens: Flag | null
+  readonly sets_opens: Flag
   readonly track_clicks: Flag | null
+  readonly sets_clicks: Flag
   /** The words that change. */
   readonly inbound_policy: Json<Partial<InboundPolicy>> | null
 }
 
-/** Null fields stay unchanged. Misses if the workspace no longer has the domain. */
+/** An `inbound` or `inbound_policy` that is null stays unchanged. Misses if the workspace no longer has the domain. */
 export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
       .set((eb) => ({
         inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound'),
-        track_opens: eb.fn.coalesce(eb.val(slot('track_opens')), 'track_opens'),
-        track_clicks: eb.fn.coalesce(eb.val(slot('track_clicks')), 'track_clicks'),
+        track_opens: sql<Flag | null>`case when ${slot('sets_opens')} then ${slot('track_opens')} else track_opens end`,
+        track_clicks: sql<
+          Flag | null
+        >`case when ${slot('sets_clicks')} then ${slot('track_clicks')} else track_clicks end`,
         inbound_policy: sql<
           Json<Partial<InboundPolicy>>
         >`json_patch(inbound_policy, coalesce(${slot('inbound_policy')}, '{}'))`,

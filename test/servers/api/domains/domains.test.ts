@@ -81,7 +81,7 @@ t.test('a domain is registered with the records to publish, listed and read', as
       { selector: 'dkim1', txt: /^v=DKIM1/, signing: true },
       { selector: 'dkim2', signing: false },
     ],
-    tracking: { open: false, click: false },
+    tracking: { open: null, click: null },
     blocked_addresses: [],
     rotation: null,
     checked_at: null,
@@ -123,7 +123,9 @@ t.test('receiving is configured per domain: all mail or none, and blocked addres
   const many = Array.from({ length: 1000 }, (_, n) => `n${n}`)
   t.equal((await changed({ blocked_addresses: many })).blocked_addresses?.length, 1000)
   t.match(await changed({ blocked_addresses: [] }), { blocked_addresses: [] })
-  t.match(await changed({ tracking: { open: true } }), { tracking: { open: true, click: false } })
+  t.match(await changed({ tracking: { open: true } }), { tracking: { open: true, click: null } })
+  t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
+  t.match(await changed({ tracking: { click: null } }), { tracking: { open: true, click: null } }, 'each interface keeps its default again')
   t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
   t.match(await changed({ tracking: {} }), { tracking: { open: true, click: true } }, 'what is not named stays')
   const tracked = app.findStory(await app.submitAccepted()).tracking

@@ -5,6 +5,7 @@ import { parseAddress } from '../../../../src/base/mail/address.js'
 import { fingerprintOf } from '../../../../src/outbound/sending/idempotency.js'
 import { addSuppression } from '../../../../src/records/suppressions/suppressions.js'
 import { createRoute } from '../../../../src/servers/api/emails/create.js'
+import { EmailAcceptance } from '../../../../src/servers/api/emails/email-acceptance.js'
 import { emailRequest } from '../../../../src/servers/api/emails/email-request.js'
 import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
@@ -268,13 +269,15 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
   const headers = { 'idempotency-key': 'once' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
   const never = (): never => t.fail('it went on') as never
-  const { run } = createRoute({
+  const acceptance = new EmailAcceptance({
     read,
     composer: { compose: never },
     committer: { commit: never },
     storedParts: {} as StoredPartsDeps,
     hasDiskSpace: () => false,
+    refusalOf: never,
   })
+  const { run } = createRoute(acceptance)
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
   const body = parseInput(emailRequest, email)
@@ -285,6 +288,7 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
     kind: 'text',
     status: 201,
     json: first.text,
+    emails: [],
   })
 })
 

@@ -16,6 +16,7 @@ import type { Principal } from '../../../../workspaces/accounts/access/principal
 import type { ApiKeyCache } from '../../../../workspaces/accounts/keys/api-key-cache.js'
 import { buildRateRefusal, type RateLimit, type RateState } from '../../../../workspaces/accounts/limits/rate-limit.js'
 import type { OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
+import { requireKey } from './request-key.js'
 import {
   findClientAddress,
   findClientScheme,
@@ -67,7 +68,7 @@ export class KeyIdentities {
     const about = this.describe(request, peer)
     const { remoteAddress, startedAt } = about
     try {
-      const key = parseBearerKey(request.headers.authorization)
+      const key = requireKey(request.headers)
       refuseForeignPage(request, peer)
       const principal = this.keys.authenticate(key, remoteAddress)
       return { ...about, rate: this.limits.requests.take(principal.workspaceId, startedAt), principal }
@@ -118,7 +119,7 @@ export class KeyIdentities {
 
   /** Counts nothing, so that it may be called again after a wait. Throws a Refusal when the key is not valid. */
   authenticate({ headers }: IncomingMessage, remoteAddress: string): Principal {
-    return this.keys.authenticate(parseBearerKey(headers.authorization), remoteAddress)
+    return this.keys.authenticate(requireKey(headers), remoteAddress)
   }
 }
 
@@ -140,22 +141,6 @@ function refuseForeignPage({ headers }: IncomingMessage, peer: Peer): void {
 }
 
 const HTTPS_ONLY = 'the API is served over HTTPS only'
-
-/** The form `Authorization: Bearer KEY` (RFC 6750 section 2.1). */
-const bearerForm = /^Bearer[ \t]+([\w~+/.-]+=*)[ \t]*$/i
-const MAX_KEY_LENGTH = 200
-
-/** Throws a Refusal `authentication-required` if there is no key, or `bad-credentials` if it has another form. */
-function parseBearerKey(authorization: string | undefined): string {
-  if (authorization === undefined || authorization === '') {
-    throw new Refusal('authentication-required', 'no API key: send "Authorization: Bearer" and the key')
-  }
-  const key = bearerForm.exec(authorization)?.[1]
-  if (key === undefined || key.length > MAX_KEY_LENGTH) {
-    throw new Refusal('bad-credentials', 'Authorization: must be "Bearer" and the key')
-  }
-  return key
-}
 
 const requestIdForm = /^[\w.:-]{1,128}$/
 

@@ -51,14 +51,30 @@ export async function readJsonBytes(
   pace: BodyPace,
   limit: number,
 ): Promise<JsonBytes> {
-  const { headers } = request
-  const isAbsent = headers['content-type'] === undefined && !hasBody(request)
+  const isAbsent = request.headers['content-type'] === undefined && !hasBody(request)
   if (!isAbsent) requireJsonType(request)
+  return { ...(await readWholeBody(request, response, memory, pace, limit)), isAbsent }
+}
+
+/** Rejects with a Refusal `too-large` or `unavailable`, with BodyTooSlow or ClientGone. */
+export async function readWholeBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  memory: ReservableMemory,
+  pace: BodyPace,
+  limit: number,
+): Promise<Body> {
   checkLength(request, limit, 'too-large')
   const reserved = await reserveBodyMemory(request, memory, pace.memoryWait)
   sendContinue(request, response)
-  const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
-  return { raw, release, isAbsent }
+  return readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
+}
+
+/** In lower case, without parameters. Empty if there is none. */
+export function mediaTypeOf({ headers }: IncomingMessage): string {
+  const type = headers['content-type'] ?? ''
+  const end = type.indexOf(';')
+  return (end === -1 ? type : type.slice(0, end)).trim().toLowerCase()
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */

@@ -14,6 +14,7 @@ import type { Log } from '../../../../base/platform/log.js'
 import { keyPrefixOf } from '../../../../workspaces/accounts/keys/api-keys.js'
 import type { ApiContext } from '../context/api-context.js'
 import { nameOf } from '../context/place.js'
+import { findKey } from '../context/request-key.js'
 
 /** The page of the log polls it. Lines about that would hide all others. */
 const LOG_ROUTE = '/ui/api/operator/log'
@@ -75,6 +76,6 @@ export class AccessLog {
 }
 
 function findKeyPrefix({ req }: ApiContext): string | null {
-  const { authorization } = req.headers
-  return authorization === undefined ? null : keyPrefixOf(authorization.replace(/^Bearer +/i, ''))
+  const key = findKey(req.headers)
+  return key === null ? null : keyPrefixOf(key)
 }

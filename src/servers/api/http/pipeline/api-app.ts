@@ -25,6 +25,7 @@ import { type BodyPace, BodyTooSlow, HttpClientGone } from '../input/read-body.j
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { type HttpReply, JSON_TYPE, send } from '../output/send-reply.js'
+import type { CompatibleService, ServiceError } from '../route/compatible-service.js'
 import { isOpenArea, type Route } from '../route/route.js'
 import type { AccessLog } from './access-log.js'
 import { PageServer, type Pages } from './page-server.js'
@@ -73,6 +74,12 @@ interface Served {
   readonly routes: readonly Route[]
   /** The OpenAPI document as JSON, public. */
   readonly readDocument: () => string
+  /** The hosted services whose clients are served. */
+  readonly services?: readonly CompatibleService[]
+  /** The OpenAPI document of one of them. */
+  readonly readServiceDocument?: (service: CompatibleService) => string
+  /** Says what to do about a path of a service that is not served. Null if the path is of none. */
+  readonly explainPath?: (path: string) => string | null
   /** The pages under `/ui/`. */
   readonly pages?: Pages
   readonly browser?: BrowserApi | undefined
@@ -98,6 +105,7 @@ export class ApiApp {
   private readonly table = new RouteTable()
   private sessions: SessionIdentities | null = null
   private openPaths: readonly OpenPath[] = []
+  private services: readonly CompatibleService[] = []
 
   constructor(private readonly parts: AppParts) {
     const app = new Koa<ApiState, RouterFields>()
@@ -116,14 +124,15 @@ export class ApiApp {
   }
 
   /** Starts answering requests. */
-  serve({ routes, readDocument, pages, browser }: Served): void {
+  serve({ routes, readDocument, pages, browser, services = [], ...served }: Served): void {
     const { keys, sender, memory, pace, bodies, clock, policies } = this.parts
     this.sessions = browser?.sessions ?? null
     const runner = new RouteRunner(keys, this.sessions, new InputReader(memory, pace, bodies), sender, clock)
     const endpointOf = (route: Route): Endpoint => {
       return { methods: [route.method], path: route.path, run: (ctx) => runner.run(ctx, route) }
     }
-    this.table.mount('/v1', [...routes.map(endpointOf), this.documentEndpoint(readDocument)])
+    this.table.mount('/v1', [...routes.map(endpointOf), this.documentEndpoint('/openapi.json', readDocument)])
+    this.serveCompatible({ services, ...served }, endpointOf)
     this.table.mount('', [{ methods: ['GET'], path: POLICY_PATH, run: (ctx) => sendPolicy(ctx, policies) }])
     if (pages !== undefined) {
       const server = new PageServer(pages, memory, pace, clock, (error, id) => this.toErrorBody(error, id))
@@ -135,7 +144,7 @@ export class ApiApp {
     }
     if (browser !== undefined) {
       this.table.mount('/ui/api/v1', routes.filter((route) => !isOpenArea(route.area)).map(endpointOf))
-      this.table.mount('/ui/api', [...browser.routes.map(endpointOf), this.documentEndpoint(browser.readDocument)])
+      this.table.mount('/ui/api', [...browser.routes.map(endpointOf), this.documentEndpoint('/openapi.json', browser.readDocument)])
     }
     this.openPaths = openPathsOf(routes)
     this.phase = 'serving'
@@ -188,7 +197,7 @@ export class ApiApp {
       this.parts.accessLog.logFailedLogin(ctx, error)
       const body = error instanceof BodyTooSlow ? toTooSlowBody(error) : this.toErrorBody(error, requestId)
       ctx.state.code = body.error.code
-      send(ctx, toErrorReply(body))
+      send(ctx, this.toErrorReply(ctx, body))
     }
   }
 
@@ -201,7 +210,7 @@ export class ApiApp {
     if (this.phase !== 'serving' && !isProbe(place)) throw notServingRefusal(this.phase)
     if ((ctx.req.url ?? '').length <= MAX_URL) return void (await next())
     const message = `the request target is longer than ${MAX_URL} bytes`
-    send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
+    send(ctx, this.toErrorReply(ctx, { error: { code: 'validation_error', message, status: 414 } }))
   }
 
   private async answerProbe(ctx: ApiContext): Promise<void> {
@@ -211,13 +220,33 @@ export class ApiApp {
     send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
   }
 
-  private documentEndpoint(readDocument: () => string): Endpoint {
-    const path = '/openapi.json'
+  private serveCompatible(
+    { services = [], readServiceDocument, explainPath }: Omit<Served, 'routes' | 'readDocument'>,
+    endpointOf: (route: Route) => Endpoint,
+  ): void {
+    this.services = services
+    if (explainPath !== undefined) this.table.explainPaths(explainPath)
+    for (const service of services) {
+      this.table.mount('/v1', service.routes.map(endpointOf))
+      if (readServiceDocument === undefined) continue
+      const readDocument = (): string => readServiceDocument(service)
+      this.table.mount('/v1', [this.documentEndpoint(`/openapi/${service.name}.json`, readDocument)])
+    }
+  }
+
+  private documentEndpoint(path: string, readDocument: () => string): Endpoint {
     const run = (ctx: ApiContext): Promise<void> => {
       ctx.state.route = nameOf({ ...ctx.state.place, path })
       return this.parts.sender.send(ctx, { kind: 'text', status: 200, json: readDocument() })
     }
     return { methods: ['GET'], path, run }
+  }
+
+  /** In the form of the service whose path it is. */
+  private toErrorReply({ req, state: { place, identity } }: ApiContext, body: ErrorBody): HttpReply {
+    const service = place.mount === '/v1' ? this.services.find(({ owns }) => owns(place.path, req.headers)) : undefined
+    const { status, body: written, headers } = service?.toError(body, identity.requestId) ?? toOwnError(body)
+    return { status, type: JSON_TYPE, payload: JSON.stringify(written), headers: { ...errorHeaders(body), ...headers } }
   }
 
   private toErrorBody(error: unknown, requestId: string): ErrorBody {
@@ -258,10 +287,12 @@ function notServingRefusal(phase: 'starting' | 'draining'): Refusal {
   return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
 }
 
-function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {
-  return { error: { code: 'validation_error', message, status: 408 } }
+/** `name`, `message` and `statusCode` are where the client of Resend reads them. */
+function toOwnError(body: ErrorBody): ServiceError {
+  const { code, message, status } = body.error
+  return { status, body: { ...body, name: code, message, statusCode: status } }
 }
 
-function toErrorReply(body: ErrorBody): HttpReply {
-  return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
+function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {
+  return { error: { code: 'validation_error', message, status: 408 } }
 }

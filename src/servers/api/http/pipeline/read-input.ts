@@ -7,15 +7,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
+import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { fingerprintOf } from '../../../../outbound/sending/idempotency.js'
 import type { BodyThread } from '../input/body-thread.js'
-import { parseJsonBody, readJsonBytes } from '../input/json-body.js'
+import { mediaTypeOf, parseJsonBody, readJsonBytes, readWholeBody } from '../input/json-body.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { openUpload } from '../input/upload.js'
-import { DEFAULT_BODY, type Route } from '../route/route.js'
+import { DEFAULT_BODY, type RawBody, type Route } from '../route/route.js'
 
 /** Parses bodies of more than `DEFAULT_BODY` bytes. */
 export interface LargeBodies {
@@ -53,7 +54,7 @@ export class InputReader {
    * file, and throws if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
    */
   async read({ req, res }: Incoming, route: Route, owner: string, reauthorize: () => void): Promise<ReadInput> {
-    const { body, file, readBody } = route
+    const { body, file, raw, readBody } = route
     const given = ignoresQuery(route) ? null : parseQueryString(req.url ?? '')
     if (body !== null) return this.readJson({ req, res }, route, body, owner, given)
     const query = ignoresQuery(route) ? undefined : parseRouteQuery(route.query, given)
@@ -61,8 +62,26 @@ export class InputReader {
       const upload = await openUpload(req, res, { limit: file.limit, pace: this.pace, reauthorize })
       return { ...noBody, query, body: upload.file, release: upload.end }
     }
+    if (raw !== null) return { ...(await this.readRaw({ req, res }, route, raw, owner)), query }
     if (readBody === null) return { ...noBody, query }
     return { ...noBody, query, body: await readBody(req, res, this.memory.forOwner(owner), this.pace) }
+  }
+
+  private async readRaw(
+    { req, res }: Incoming,
+    { path }: Route,
+    { types, limit, parse }: RawBody<unknown>,
+    owner: string,
+  ): Promise<Omit<ReadInput, 'query'>> {
+    if (!types.includes(mediaTypeOf(req))) throw mediaTypeRefusal(req, types)
+    const { raw, release } = await readWholeBody(req, res, this.memory.forOwner(owner), this.pace, limit)
+    try {
+      const body = await parse(raw, req.headers['content-type'] ?? '')
+      return { body, fingerprint: () => fingerprintOf([path, raw]), release }
+    } catch (error) {
+      release()
+      throw error
+    }
   }
 
   private async readJson(
@@ -89,6 +108,11 @@ export class InputReader {
       throw error
     }
   }
+}
+
+function mediaTypeRefusal({ headers }: IncomingMessage, types: readonly string[]): Refusal {
+  const given = formatForDisplay(headers['content-type'] ?? '')
+  return new Refusal('unsupported-media-type', `Content-Type: must be ${types.join(' or ')}`, { content_type: given })
 }
 
 function requireFingerprint(fingerprint: string | null): string {

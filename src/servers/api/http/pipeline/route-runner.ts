@@ -16,7 +16,7 @@ import { noContent } from '../answer.js'
 import type { ApiContext } from '../context/api-context.js'
 import { isForSessions, nameOf } from '../context/place.js'
 import { checkRate, type KeyIdentities, type Proof } from '../context/request-identity.js'
-import { requireJsonType } from '../input/json-body.js'
+import { mediaTypeOf, requireJsonType } from '../input/json-body.js'
 import { hasBody } from '../input/read-body.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { type Input, isOpenArea, isSessionArea, type Route } from '../route/route.js'
@@ -43,7 +43,7 @@ export class RouteRunner {
   async run(ctx: ApiContext, requested: Route): Promise<void> {
     ctx.state.route = nameOf({ ...ctx.state.place, path: requested.path })
     if (isForSessions(ctx.state.place)) this.checkBrowser(ctx, requested)
-    const route = findByLink(ctx, requested) ?? requested
+    const route = findByLink(ctx, requested) ?? findByType(ctx, requested) ?? requested
     const atFirst = this.authorize(ctx, route, ctx.state.identity)
     // A service that reports nothing yet tries whether its URL is right.
     if (route.area === 'callback' && ctx.method === 'HEAD') return this.sender.send(ctx, noContent)
@@ -52,7 +52,8 @@ export class RouteRunner {
     const reauthorize = (): Caller => this.authorize(ctx, route, this.authenticateAgain(ctx))
     const { release, ...input } = await this.input.read(ctx, route, owner, reauthorize)
     try {
-      const caller = route.body === null || isOpenArea(route.area) ? atFirst : reauthorize()
+      const hasRead = route.body !== null || route.raw !== null
+      const caller = !hasRead || isOpenArea(route.area) ? atFirst : reauthorize()
       const call = { ...aboutRequest(ctx), ...input, ...caller, now: this.clock() }
       // `run` stands in the file that declares the path: `operations/daemon/api-routes` lists them all.
       await this.sender.send(ctx, await route.run(call))
@@ -107,6 +108,11 @@ export class RouteRunner {
 function findByLink(ctx: ApiContext, { byLink }: Route): Route | null {
   if (byLink === null) return null
   return parseQueryString(ctx.req.url ?? '')?.['signature'] === undefined ? null : byLink
+}
+
+/** The route for the media type of the request's body. Null if it is none of another route. */
+function findByType({ req }: ApiContext, { otherwise }: Route): Route | null {
+  return otherwise?.raw?.types.includes(mediaTypeOf(req)) === true ? otherwise : null
 }
 
 function aboutRequest(ctx: ApiContext): Pick<Input, 'params' | 'search' | 'header' | 'isHead' | 'remoteAddress'> {

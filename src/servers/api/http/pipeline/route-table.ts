@@ -25,6 +25,13 @@ export class RouteTable {
   private readonly routers = new Map<string, Router<ApiState>>()
   private readonly dispatchers = new Map<string, ReturnType<Router<ApiState>['routes']>>()
 
+  private explainPath: (path: string) => string | null = () => null
+
+  /** What to say of a path that is not found, beyond that. Null for nothing. */
+  explainPaths(explain: (path: string) => string | null): void {
+    this.explainPath = explain
+  }
+
   mount(mount: Mount, endpoints: readonly Endpoint[]): void {
     const literal = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes(':')))
     this.paths.set(mount, new Set([...(this.paths.get(mount) ?? []), ...literal]))
@@ -59,6 +66,8 @@ export class RouteTable {
 
   private resourceNotFound({ mount, path: given }: Place): Refusal {
     const path = formatForDisplay(given)
+    const known = mount === '/v1' ? this.explainPath(given) : null
+    if (known !== null) return new Refusal('not-found', `no such resource: ${path}; ${known}`, { path })
     const meant = findClosestWord(given, this.paths.get(mount) ?? [])
     const suggestion = meant === null ? '' : `; did you mean "${mount}${meant}"?`
     return new Refusal('not-found', `no such resource: ${path}${suggestion}`, { path })

@@ -74,6 +74,18 @@ type ReadBody<Body> = (
   pace: BodyPace,
 ) => Promise<Body>
 
+/** A body that is no JSON: it is read whole, and then parsed. */
+export interface RawBody<Body> {
+  /** Media types that the route takes, in lower case. */
+  readonly types: readonly string[]
+  /** Bytes. */
+  readonly limit: number
+  /** `contentType` is the field of the request. Throws a Refusal. */
+  readonly parse: (raw: Buffer, contentType: string) => Promise<Body> | Body
+  /** An example for the OpenAPI document. */
+  readonly example?: string
+}
+
 interface Spec<Query, Body> extends Common {
   readonly method: Method
   readonly query?: z.ZodType<Query>
@@ -94,6 +106,10 @@ interface WorkspaceSpec<Query, Body> extends Spec<Query, Body> {
 export interface RouteSpec<Query, Body> extends WorkspaceSpec<Query, Body> {
   /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
+  /** In place of `body`. */
+  readonly raw?: RawBody<Body>
+  /** A route for the same path, which takes bodies of other media types. */
+  readonly otherwise?: Route
   /** Runs for a request with a `signature` in its query. It needs no key, because it verifies that signature. */
   readonly byLink?: Run<OpenCall<LinkQuery, undefined>>
   readonly run: Run<Call<Query, Body>>
@@ -129,6 +145,9 @@ export interface Route extends Common {
   readonly maxBody: number
   readonly readBody: ReadBody<unknown> | null
   readonly file: FileForm | null
+  readonly raw: RawBody<unknown> | null
+  /** Answers a request whose body has one of the media types that this route takes. */
+  readonly otherwise: Route | null
   readonly isAuthorized: ((params: Input['params']) => boolean) | null
   /** Answers a request with a signature in its query. */
   readonly byLink: Route | null
@@ -160,6 +179,8 @@ const nothingElse = {
   body: null,
   readBody: null,
   file: null,
+  raw: null,
+  otherwise: null,
   isAuthorized: null,
   byLink: null,
 }

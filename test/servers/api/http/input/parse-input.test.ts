@@ -3,8 +3,9 @@ import t from 'tap'
 import { z } from 'zod'
 import type { RefusalKind } from '../../../../../src/base/mail/refusal.js'
 import { parseReleaseTime } from '../../../../../src/outbound/sending/schedule.js'
-import { type BatchDeps, batchRoute } from '../../../../../src/servers/api/emails/batch.js'
+import { batchRoute } from '../../../../../src/servers/api/emails/batch.js'
 import { type EmailChangeDeps, rescheduleRoute } from '../../../../../src/servers/api/emails/change.js'
+import type { EmailAcceptance } from '../../../../../src/servers/api/emails/email-acceptance.js'
 import { emailRequest } from '../../../../../src/servers/api/emails/email-request.js'
 import { addressIssue, parseInput, toInputRefusal } from '../../../../../src/servers/api/http/input/parse-input.js'
 import { address, domainName, moment, network } from '../../../../../src/servers/api/http/input/values.js'
@@ -103,7 +104,7 @@ t.test('elements beyond a limit are not read', async (t) => {
   )
   t.equal(fields.looks(), 0)
   const many = countReads(Array<unknown>(49_000).fill(email))
-  const { body } = batchRoute({} as BatchDeps)
+  const { body } = batchRoute({} as EmailAcceptance)
   if (body === null) throw new Error('a batch has a body')
   t.match(
     catchRefusal(() => parseInput(body, many.value)),

@@ -41,12 +41,16 @@ const tls = section({
   }).prefault({}),
 })
 
+/** Hosted services whose clients the REST interface can serve. */
+const compatibleServices = ['resend', 'postmark', 'sendgrid', 'mailgun', 'ses', 'zeptomail'] as const
+
 const api = section({
   listen: value.list(value.apiListen, 'addresses with a port, or Unix sockets').prefault(['127.0.0.1:8443']),
   trusted_proxies: value.list(value.network, 'networks').prefault([]),
   max_connections: value.count(1, 100_000).prefault(1000),
   max_connections_per_address: value.count(1, 100_000).prefault(200),
   max_connections_per_network: value.count(1, 100_000).prefault(500),
+  compatible: value.list(value.oneOf(...compatibleServices), 'names of services').prefault([...compatibleServices]),
 })
 
 const trusted = section({ network: value.network, workspace: value.workspaceId })

@@ -92,10 +92,9 @@ const unknownLinkPage = renderNotePage(
   'It may be incomplete, or the message is so old that its links were removed.',
 )
 
-export function buildApiRoutes(parts: RouteParts): readonly Route[] {
+export function buildApiRoutes(parts: RouteParts, acceptance: EmailAcceptance): readonly Route[] {
   const { config, read, commit, identity, people } = parts
   const { public_url: publicUrl } = config.service
-  const acceptance = buildAcceptance(parts)
   const importing = buildImportDeps(parts)
   const exporting = buildExportDeps(parts)
   const reading = { read, mime: parts.mime, findHtmlChange: createHtmlChangeFinder(read) }
@@ -160,7 +159,8 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   ]
 }
 
-function buildAcceptance(parts: RouteParts): EmailAcceptance {
+/** What accepts emails, for our routes and those of other services. */
+export function buildAcceptance(parts: RouteParts): EmailAcceptance {
   const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(new MemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)

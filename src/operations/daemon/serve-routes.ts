@@ -1,12 +1,14 @@
 /** Gives the REST interface its routes, its documents and its pages. */
 import { runOnce } from '../../base/platform/run-once.js'
 import { version } from '../../base/platform/version.js'
+import { buildCompatibleServices, explainForeignPath } from '../../servers/api/compatible/compatible-services.js'
+import type { CompatibleService } from '../../servers/api/http/route/compatible-service.js'
 import type { Route } from '../../servers/api/http/route/route.js'
-import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
+import { buildOpenApiDocument, buildServiceDocument } from '../../servers/api/openapi/openapi.js'
 import type { RestApi } from '../../servers/api/rest/rest-api.js'
 import type { AppFiles } from '../../servers/pages/app-files.js'
 import { UiPages } from '../../servers/pages/ui-pages.js'
-import { buildApiRoutes, type RouteParts } from './api-routes.js'
+import { buildAcceptance, buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 
 export interface ServedRoutes {
@@ -17,12 +19,17 @@ export interface ServedRoutes {
 
 /** Begins to answer requests; returns the routes. `files` are those of the dashboard, or null if it is off. */
 export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
-  const { service, ui } = parts.config
-  const routes = buildApiRoutes(parts)
+  const { service, ui, api: settings } = parts.config
+  const acceptance = buildAcceptance(parts)
+  const routes = buildApiRoutes(parts, acceptance)
+  const services = buildCompatibleServices(settings.compatible, acceptance)
   const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
   const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
   const browser = ui.enabled ? wireBrowserApi(parts) : undefined
   const readDocument = runOnce(() => JSON.stringify(buildDocument()))
-  api.serve({ routes, readDocument, pages, browser })
+  const readServiceDocument = (compatible: CompatibleService): string =>
+    JSON.stringify(buildServiceDocument(compatible, { version, server: service.public_url }))
+  const explainPath = (path: string): string | null => explainForeignPath(path, settings.compatible)
+  api.serve({ routes, readDocument, pages, browser, services, readServiceDocument, explainPath })
   return { routes, browserRoutes: browser?.routes ?? [] }
 }

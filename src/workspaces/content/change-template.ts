@@ -9,7 +9,7 @@
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { tryCommit } from '../../base/storage/db/write.js'
+import { ConstraintViolated, tryCommit } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
@@ -23,6 +23,8 @@ import {
 
 interface TemplateRequest {
   readonly name: string
+  /** Unique in the workspace. Null for none. */
+  readonly alias: string | null
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
@@ -55,7 +57,7 @@ export async function createTemplate(
     })
   }
   const row = { ...content, id: uuidv7(now), workspace_id: workspaceId, version: 1, created_at: now, updated_at: now }
-  await commit([insertTemplate(row)])
+  await refuseTakenAlias(commit([insertTemplate(row)]), row)
   return row
 }
 
@@ -76,13 +78,23 @@ export async function changeTemplate(
       version,
       updated_at: now,
     }
-    if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
+    const committed = refuseTakenAlias(commit([updateTemplate({ ...changed, before: row.version })]), changed)
+    if (await tryCommit(committed)) return changed
     // Another change came first, so we apply this one on top of it.
   }
 }
 
-function toRequest({ name, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
-  return { name, subject, html, text, variables: listed === null ? null : parseJson(listed) }
+/** Rejects with a Refusal `conflict` if another template of the workspace has the alias. */
+function refuseTakenAlias(committed: Promise<void>, { alias }: Pick<Template, 'alias'>): Promise<void> {
+  return committed.catch((error: unknown) => {
+    if (alias === null || !(error instanceof ConstraintViolated)) throw error
+    const message = `alias: another template of the workspace has "${alias}"`
+    throw new Refusal('conflict', message, { field: 'alias', value: alias })
+  })
+}
+
+function toRequest({ name, alias, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
+  return { name, alias, subject, html, text, variables: listed === null ? null : parseJson(listed) }
 }
 
 function dropUndefined(
@@ -91,9 +103,12 @@ function dropUndefined(
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
 }
 
-type ContentColumns = Pick<Template, 'name' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'>
+type ContentColumns = Pick<
+  Template,
+  'name' | 'alias' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'
+>
 
-function buildContent({ name, subject, html, text, variables: listed }: TemplateRequest): ContentColumns {
+function buildContent({ name, alias, subject, html, text, variables: listed }: TemplateRequest): ContentColumns {
   const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
   if (size > MAX_TEMPLATE_BYTES) {
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
@@ -118,7 +133,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: bytes })
   }
   return {
-    ...{ name, subject, html, text, size },
+    ...{ name, alias, subject, html, text, size },
     listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }

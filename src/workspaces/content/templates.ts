@@ -12,6 +12,7 @@ export const insertTemplate = prepareWrite<Template>(({ db, slot }) =>
     id: slot('id'),
     workspace_id: slot('workspace_id'),
     name: slot('name'),
+    alias: slot('alias'),
     subject: slot('subject'),
     html: slot('html'),
     text: slot('text'),
@@ -31,6 +32,7 @@ export const updateTemplate = prepareWrite<Omit<Template, 'created_at'> & { befo
       .updateTable('templates')
       .set({
         name: slot('name'),
+        alias: slot('alias'),
         subject: slot('subject'),
         html: slot('html'),
         text: slot('text'),
@@ -57,6 +59,14 @@ export const templateById = prepareRead<{ workspaceId: string; id: string }>()((
   db.selectFrom('templates').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
+export const templateIdByAlias = prepareRead<{ workspaceId: string; alias: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('templates')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('alias', '=', slot('alias')),
+)
+
 /**
  * A page of templates, newest first. It has sizes instead of bodies, because the caller reads the bodies one by one,
  * up to the size of an answer.
@@ -65,7 +75,7 @@ export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: numb
   ({ db, slot }) =>
     db
       .selectFrom('templates')
-      .select(['id', 'name', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
+      .select(['id', 'name', 'alias', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
       .where('workspace_id', '=', slot('workspaceId'))
       .orderBy('id', 'desc')
       .limit(slot('limit'))

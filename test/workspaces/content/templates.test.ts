@@ -287,6 +287,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   id,
   workspace_id: 'ws_1',
   name: id,
+  alias: null,
   subject: `subject of ${id}`,
   html: null,
   text: 'x'.repeat(1_000),

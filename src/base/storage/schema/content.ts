@@ -6,11 +6,14 @@ export const CACHED_FILE_ROW_BYTES = 4_096
 const templates = [
   // Templates of a workspace with the variables that they name.
   `create table templates (
-    id text primary key, workspace_id text not null, name text not null, subject text not null, html text, text text,
+    id text primary key, workspace_id text not null, name text not null, alias text, subject text not null, html text,
+    text text,
     listed_variables text, variables text not null, size integer not null, version integer not null,
     created_at integer not null, updated_at integer not null) strict`,
   // Lists the templates of a workspace.
   'create index templates_of_workspace on templates (workspace_id, id)',
+  // Finds a template by its alias, and lets no two have the same.
+  'create unique index templates_alias on templates (workspace_id, alias) where alias is not null',
 ] as const
 
 const cachedFiles = [

@@ -11,6 +11,8 @@ export interface TemplatesTable {
   id: string
   workspace_id: string
   name: string
+  /** By which requests may name it. Null if it has none. */
+  alias: string | null
   subject: string
   html: string | null
   text: string | null

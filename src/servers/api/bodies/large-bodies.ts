@@ -5,6 +5,7 @@
 import type { z } from 'zod'
 import { bulkRequest } from '../audiences/bulk-contacts.js'
 import { broadcastChange, broadcastRequest } from '../broadcasts/broadcast-fields.js'
+import { postmarkBatch, postmarkEmail, postmarkTemplateBatch } from '../compatible/postmark.js'
 import { templateChange, templateRequest } from '../content/template-fields.js'
 import { previewRequest } from '../content/template-pages.js'
 import { renderRequest } from '../content/templates.js'
@@ -27,6 +28,9 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   bulk: bulkRequest,
   domainChange: domainChangeRequest,
   framePreview: framePreviewRequest,
+  postmarkEmail,
+  postmarkBatch,
+  postmarkTemplateBatch,
 }
 
 const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))

@@ -12,6 +12,15 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 const subject = oneLine
   .max(MAX_SUBJECT)
   .meta({ description: 'One line; line ends in values are removed.', example: 'Hello {{first_name}}' })
+/** By which a request may name a template. */
+const templateAlias = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'allowed: 1 to 64 of a-z, 0-9, ".", "_" and "-", not a sign first')
+  .meta({ example: 'welcome' })
+const alias = templateAlias.nullable().meta({
+  description: 'Unique in the workspace. `template_alias` of an email names the template by it.',
+  example: 'welcome',
+})
 const html = z.string().nullable().meta({
   description: 'Values are escaped, except those of `{{{name}}}`; `{{name|text}}` has a default.',
   example: '<p>Hello {{first_name}}</p>',
@@ -31,6 +40,7 @@ const variables = withMaxSize(
 export const templateRequest = z
   .strictObject({
     name,
+    alias: alias.default(null),
     subject,
     html: html.default(null),
     text: text.default(null),
@@ -44,6 +54,7 @@ export const templateRequest = z
 export const templateChange = z
   .strictObject({
     name: name.optional(),
+    alias: alias.optional(),
     subject: subject.optional(),
     html: html.optional(),
     text: text.optional(),
@@ -54,6 +65,7 @@ export const templateChange = z
 const fields = {
   id: uuid,
   name: z.string().meta({ example: 'Welcome' }),
+  alias: z.string().nullable().meta({ example: 'welcome' }),
   subject: z.string().meta({ example: 'Hello {{first_name}}' }),
   html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
   text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
@@ -65,11 +77,12 @@ export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplat
 export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
 
 type CreatedTemplate = z.output<typeof createdTemplate>
-type TemplateRow = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
+type TemplateRow = Pick<Template, 'id' | 'name' | 'alias' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
 
 export function toCreatedTemplate({
   id,
   name,
+  alias,
   subject,
   html,
   text,
@@ -77,7 +90,7 @@ export function toCreatedTemplate({
   created_at,
 }: TemplateRow): CreatedTemplate {
   const names = parseJson(variables)
-  return { id, name, subject, html, text, variables: [...names], created_at: iso(created_at) }
+  return { id, name, alias, subject, html, text, variables: [...names], created_at: iso(created_at) }
 }
 
 export function toTemplateResource(row: TemplateRow & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {

@@ -66,7 +66,8 @@ const headerFields = z.record(z.string(), z.string()).superRefine((fields, conte
     if (fault !== null) context.addIssue({ code: 'custom', path: [name], message: fault })
   }
 })
-const headers = withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', rejectProto(headerFields))
+/** Header fields that a client sets, by their names. */
+export const customHeaders = withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', rejectProto(headerFields))
 
 const tagText = z.string().min(1).max(MAX_TAG_TEXT)
 /** `scheduled_for`. */
@@ -100,12 +101,18 @@ const fields = z.strictObject({
     .max(256)
     .optional()
     .meta({ description: 'Supplies subject, HTML and text; those in the request are ignored.' }),
+  template_alias: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .meta({ description: 'Names the template in place of `template_id`.', example: 'welcome' }),
   template_data: templateData.optional(),
   scheduled_for: releaseText.optional().meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     example: '2030-01-31T09:00:00Z',
   }),
-  headers: headers.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
+  headers: customHeaders.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
   attachments,
   inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
   tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
@@ -155,42 +162,51 @@ const emailExample = {
   tags: [{ name: 'campaign', value: 'spring' }],
 }
 
+/** Rules over several fields of an email. */
+export const emailRules = [
+  rule(
+    ({ subject, template_id, template_alias }) => [subject, template_id, template_alias].some(isGiven),
+    'subject',
+    'is required',
+    missingIssue,
+  ),
+  rule(
+    ({ html, htmlbody, text, textbody, template_id, template_alias }) =>
+      [html, htmlbody, text, textbody, template_id, template_alias].some(isGiven),
+    'text',
+    'is required, unless there is html or template_id',
+    missingIssue,
+  ),
+  rule(
+    ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
+    'htmlbody',
+    'is another name of html: give one',
+  ),
+  rule(
+    ({ template_id, template_alias }) => !(isGiven(template_id) && isGiven(template_alias)),
+    'template_alias',
+    'names a template as template_id does: give one',
+  ),
+  rule(
+    ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
+    'textbody',
+    'is another name of text: give one',
+  ),
+  rule(
+    (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
+    'to',
+    `at most ${MAX_RECIPIENTS} recipients with cc and bcc`,
+  ),
+  rule(
+    ({ attachments, inline_images }) => toList(attachments).length + toList(inline_images).length <= MAX_ATTACHMENTS,
+    'attachments',
+    `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
+  ),
+  rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a different cid'),
+] as const
+
 export const emailRequest = fields
-  .check(
-    rule(
-      ({ subject, template_id }) => isGiven(subject) || isGiven(template_id),
-      'subject',
-      'is required',
-      missingIssue,
-    ),
-    rule(
-      ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(isGiven),
-      'text',
-      'is required, unless there is html or template_id',
-      missingIssue,
-    ),
-    rule(
-      ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
-      'htmlbody',
-      'is another name of html: give one',
-    ),
-    rule(
-      ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
-      'textbody',
-      'is another name of text: give one',
-    ),
-    rule(
-      (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
-      'to',
-      `at most ${MAX_RECIPIENTS} recipients with cc and bcc`,
-    ),
-    rule(
-      ({ attachments, inline_images }) => toList(attachments).length + toList(inline_images).length <= MAX_ATTACHMENTS,
-      'attachments',
-      `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
-    ),
-    rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a different cid'),
-  )
+  .check(...emailRules)
   .meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields

@@ -38,10 +38,10 @@ export async function buildRequestedEmail(
   stored: StoredParts,
   { tracksByDefault, keepsSuppressed = false, isTest = false }: Manner,
 ): Promise<RequestedEmail> {
-  const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
+  const { from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
-  const { subject, html, text, hasUnsubscribeLink } = await resolveTextContent(request, ids[0] ?? '', stored)
+  const { templateId, subject, html, text, hasUnsubscribeLink } = await resolveTextContent(request, ids[0] ?? '', stored)
   const { attachments, inlineImages } = await resolveFileContent(request, stored)
   const fields = Object.entries(headers).map(([name, value]) => ({ name, value }))
   return {
@@ -54,28 +54,29 @@ export async function buildRequestedEmail(
       dropped: isTest,
       scheduledFor: scheduledFor === undefined ? null : parseReleaseTime(scheduledFor, now),
     },
-    templateId: templateId ?? null,
+    templateId,
     recipientIds: ids,
     hasUnsubscribeLink,
     ...{ tracksByDefault, keepsSuppressed },
   }
 }
 
-type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
+type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink' | 'templateId'>
 
 async function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
   stored: StoredParts,
 ): Promise<TextContent> {
-  const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
-  if (id === undefined) {
-    return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null, hasUnsubscribeLink: false }
+  const { template_id: id, template_alias: alias, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
+  if (id === undefined && alias === undefined) {
+    const bodies = { html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
+    return { ...bodies, subject, hasUnsubscribeLink: false, templateId: null }
   }
-  const template = stored.requireTemplate(id)
+  const template = alias === undefined ? stored.requireTemplate(id ?? '') : stored.requireTemplateByAlias(alias)
   const words = await stored.fillTemplate({ template, data, from: request.from.address, recipientId })
   stored.hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
-  return words
+  return { ...words, templateId: template.id }
 }
 
 type FileContent = Pick<MessageContent, 'attachments' | 'inlineImages'>

@@ -15,6 +15,7 @@ import type { ContentFiller, FilledContent, TemplateUse } from '../../../outboun
 import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../../workspaces/content/cached-files.js'
 import type { ParsedTemplate } from '../../../workspaces/content/render-template.js'
 import type { TemplateCache } from '../../../workspaces/content/template-cache.js'
+import { templateIdByAlias } from '../../../workspaces/content/templates.js'
 import { notFound } from '../http/input/values.js'
 
 export interface StoredPartsDeps {
@@ -43,6 +44,12 @@ export class StoredParts {
     const found = this.deps.templates.find(this.workspaceId, id)
     if (found === undefined) throw notFound('template-not-found', 'template', id)
     return found
+  }
+
+  /** `name` is its alias, or its id. Throws a Refusal `template-not-found`. */
+  requireTemplateByAlias(name: string): ParsedTemplate {
+    const [row] = templateIdByAlias(this.deps.read, { workspaceId: this.workspaceId, alias: name })
+    return this.requireTemplate(row?.id ?? name)
   }
 
   fillTemplate(use: TemplateUse): Promise<FilledContent> {

@@ -67,14 +67,19 @@ function headerRefs(headers: readonly HeaderName[] = []): NonNullable<ZodOpenApi
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** All answers of a route, by status. */
-export function answersOf(route: Route): ZodOpenApiResponsesObject {
-  const good = Object.entries(route.answers).map(([status, answer]) => [status, successResponse(answer)])
-  const refused = refusalGroupsOf(route).map(({ status, codes }) => [
-    status,
-    { $ref: `#/components/responses/${refusalNameOf(codes)}` },
-  ])
-  return Object.fromEntries([...good, ...refused])
+/** The successful answers of a route, by status. */
+export function goodAnswersOf(route: Route): ZodOpenApiResponsesObject {
+  return Object.fromEntries(Object.entries(route.answers).map(([status, answer]) => [status, successResponse(answer)]))
+}
+
+/** The refusals of a route, by status. */
+export function refusedAnswersOf(route: Route): ZodOpenApiResponsesObject {
+  return Object.fromEntries(
+    refusalGroupsOf(route).map(({ status, codes }) => [
+      status,
+      { $ref: `#/components/responses/${refusalNameOf(codes)}` },
+    ]),
+  )
 }
 
 /** The refusals of all routes, by their names. */

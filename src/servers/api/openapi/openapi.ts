@@ -6,9 +6,11 @@
 import { z } from 'zod'
 import {
   createDocument,
+  type ZodOpenApiMediaTypeObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
   type ZodOpenApiRequestBodyObject,
+  type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { describeEvent, eventTypes } from '../../../records/events/payloads.js'
@@ -18,9 +20,10 @@ import { linkQuery } from '../http/input/link-signature.js'
 import type { FileForm } from '../http/input/upload.js'
 import { timestamp, uuid } from '../http/input/values.js'
 import { headerFields } from '../http/output/header-fields.js'
-import { isOpenArea, type Route } from '../http/route/route.js'
+import type { CompatibleService } from '../http/route/compatible-service.js'
+import { isOpenArea, type RawBody, type Route } from '../http/route/route.js'
 import { exampleOf } from './example.js'
-import { answersOf, refusalResponses } from './openapi-answers.js'
+import { goodAnswersOf, refusalResponses, refusedAnswersOf } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
 
 interface ApiInfo {
@@ -101,6 +104,28 @@ export function buildBrowserDocument(routes: readonly Route[], info: ApiInfo): o
   return buildDocument(routes, info, 'browser')
 }
 
+/** The document of a hosted service whose clients are served. Its paths are not below a version. */
+export function buildServiceDocument(service: CompatibleService, { version, server }: ApiInfo): object {
+  const { title, routes, keyScheme, errorSchema } = service
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        ...{ title: `Posthorn for clients of ${title}`, version, license: { name: 'MIT', identifier: 'MIT' } },
+        description: `The part of the interface of ${title} that is served. What is ignored or differs stands in docs/coming-from.md.`,
+      },
+      servers: [{ url: server }],
+      security: [{ key: [] }],
+      tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+      paths: pathsOf(routes, '', () => ({ default: { description: 'An error.', content: { 'application/json': { schema: errorSchema } } } })),
+      components: { headers: headerFields, securitySchemes: { key: keyScheme } },
+    },
+    { override: documentSchema },
+  )
+  nameBodies(document)
+  return document
+}
+
 function buildDocument(routes: readonly Route[], { version, server }: ApiInfo, kind: keyof typeof kinds): object {
   const { prefix, title, scheme } = kinds[kind]
   const document = createDocument(
@@ -129,16 +154,23 @@ function toTag(name: string): { readonly name: string; readonly description?: st
   return description === undefined ? { name } : { name, description }
 }
 
-function pathsOf(routes: readonly Route[], prefix: string): ZodOpenApiPathsObject {
+function pathsOf(
+  routes: readonly Route[],
+  prefix: string,
+  refusalsOf: (route: Route) => ZodOpenApiResponsesObject = refusedAnswersOf,
+): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
   for (const route of routes) {
     const path = `${prefix}${route.path.replace(/:(\w+)/g, '{$1}')}`
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, refusalsOf) }
   }
   return paths
 }
 
-function toOperation(route: Route): ZodOpenApiOperationObject {
+function toOperation(
+  route: Route,
+  refusalsOf: (route: Route) => ZodOpenApiResponsesObject,
+): ZodOpenApiOperationObject {
   const { tag, summary, description } = route
   return {
     tags: [tag],
@@ -149,20 +181,29 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     ...toRequestBody(route),
     ...(isOpenArea(route.area) ? { security: [] } : {}),
     ...(route.byLink !== null ? { security: [{ key: [] }, {}] } : {}),
-    responses: answersOf(route),
+    responses: { ...goodAnswersOf(route), ...refusalsOf(route) },
   }
 }
 
 function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const { body, file } = route
+  const { body, file, raw, otherwise } = route
+  const others = [raw, otherwise?.raw ?? null].flatMap((one) => (one === null ? [] : toRawContent(one)))
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
     const required = !acceptsValue(body, undefined)
-    return { requestBody: { required, content: { 'application/json': content } } }
+    return { requestBody: { required, content: { 'application/json': content, ...Object.fromEntries(others) } } }
   }
+  if (others.length > 0) return { requestBody: { required: true, content: Object.fromEntries(others) } }
   return file === null ? {} : { requestBody: toFormBody(file) }
 }
+
+/** The content of a body that is no JSON, for each of its media types. */
+function toRawContent({ types, schema, example }: RawBody<unknown>): [string, ZodOpenApiMediaTypeObject][] {
+  return types.map((type) => [type, { schema: schema ?? rawText, ...(example === undefined ? {} : { example }) }])
+}
+
+const rawText = { type: 'string' } as const
 
 /** The file part of a form, as OpenAPI 3.1 describes binary parts. */
 function toFormBody({ description, example: content }: FileForm): ZodOpenApiRequestBodyObject {

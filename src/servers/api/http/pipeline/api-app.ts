@@ -227,7 +227,11 @@ export class ApiApp {
     this.services = services
     if (explainPath !== undefined) this.table.explainPaths(explainPath)
     for (const service of services) {
-      this.table.mount('/v1', service.routes.map(endpointOf))
+      const own = service.routes.map(endpointOf).map((endpoint) => ({
+        ...endpoint,
+        run: (ctx: ApiContext) => (ownsRequest(service, ctx) ? endpoint.run(ctx) : this.table.refuseUnknown(ctx)),
+      }))
+      this.table.mount('/v1', own)
       if (readServiceDocument === undefined) continue
       const readDocument = (): string => readServiceDocument(service)
       this.table.mount('/v1', [this.documentEndpoint(`/openapi/${service.name}.json`, readDocument)])
@@ -243,9 +247,9 @@ export class ApiApp {
   }
 
   /** In the form of the service whose path it is. */
-  private toErrorReply({ req, state: { place, identity } }: ApiContext, body: ErrorBody): HttpReply {
-    const service = place.mount === '/v1' ? this.services.find(({ owns }) => owns(place.path, req.headers)) : undefined
-    const { status, body: written, headers } = service?.toError(body, identity.requestId) ?? toOwnError(body)
+  private toErrorReply(ctx: ApiContext, body: ErrorBody): HttpReply {
+    const service = this.services.find((one) => ownsRequest(one, ctx))
+    const { status, body: written, headers } = service?.toError(body, ctx.state.identity.requestId) ?? toOwnError(body)
     return { status, type: JSON_TYPE, payload: JSON.stringify(written), headers: { ...errorHeaders(body), ...headers } }
   }
 
@@ -285,6 +289,10 @@ function logSendFault(err: unknown, { req }: ApiContext, log: Log): void {
 function notServingRefusal(phase: 'starting' | 'draining'): Refusal {
   const state = phase === 'starting' ? 'starting' : 'shutting down'
   return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
+}
+
+function ownsRequest({ owns }: CompatibleService, { req, state: { place } }: ApiContext): boolean {
+  return place.mount === '/v1' && owns(place.path, req.headers)
 }
 
 /** `name`, `message` and `statusCode` are where the client of Resend reads them. */

@@ -64,6 +64,11 @@ export class RouteTable {
     throw methodNotAllowed(ctx.method, methods)
   }
 
+  /** For a path that has a route, but not for this client. */
+  refuseUnknown({ state: { place } }: ApiContext): never {
+    throw this.resourceNotFound(place)
+  }
+
   private resourceNotFound({ mount, path: given }: Place): Refusal {
     const path = formatForDisplay(given)
     const known = mount === '/v1' ? this.explainPath(given) : null

@@ -82,8 +82,10 @@ export interface RawBody<Body> {
   readonly limit: number
   /** `contentType` is the field of the request. Throws a Refusal. */
   readonly parse: (raw: Buffer, contentType: string) => Promise<Body> | Body
+  /** The fields of a form, for the OpenAPI document. Absent for text. */
+  readonly schema?: z.ZodType
   /** An example for the OpenAPI document. */
-  readonly example?: string
+  readonly example?: unknown
 }
 
 interface Spec<Query, Body> extends Common {

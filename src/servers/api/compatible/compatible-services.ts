@@ -1,0 +1,44 @@
+/** The hosted services whose client libraries work unchanged, and what to say of the paths of others. */
+import type { EmailAcceptance } from '../emails/email-acceptance.js'
+import type { CompatibleService } from '../http/route/compatible-service.js'
+import { postmarkService } from './postmark.js'
+
+/** Those that `api.compatible` names. */
+export function buildCompatibleServices(
+  names: readonly string[],
+  acceptance: EmailAcceptance,
+): readonly CompatibleService[] {
+  return [postmarkService(acceptance)].filter(({ name }) => names.includes(name))
+}
+
+const PAGE = 'docs/coming-from.md'
+
+/** Paths of services that are known and not served, below the version of our interface. */
+const foreignPaths: readonly (readonly [path: RegExp, service: string])[] = [
+  [/^\/api\/1\.0\/messages(?:\/|$)/, 'Mandrill'],
+  [/^\/1\.0\/messages(?:\/|$)/, 'Mandrill'],
+  [/^\/v3\/smtp\/email$/, 'Brevo'],
+  [/^\/smtp\/email$/, 'Brevo'],
+  [/^\/(?:v3|v3\.1)\/send$/, 'Mailjet'],
+  [/^\/transmissions(?:\/|$)/, 'SparkPost'],
+  [/^\/email$|^\/bulk-email$/, 'MailerSend'],
+]
+
+/** What to say of a path of a service that is not served here, or is switched off. */
+export function explainForeignPath(path: string, names: readonly string[]): string | null {
+  const [, service] = foreignPaths.find(([form]) => form.test(path)) ?? []
+  if (service !== undefined) {
+    return `the interface of ${service} is not served here: read ${PAGE} for the fields of /v1/emails, or send over SMTP`
+  }
+  const off = servedPaths.find(([form, name]) => form.test(path) && !names.includes(name))?.[1]
+  return off === undefined ? null : `the interface of ${off} is off: api.compatible in the configuration names those that are on`
+}
+
+/** Paths of the services that can be served. */
+const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
+  [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],
+  [/^\/v3\/mail\/send$/, 'sendgrid'],
+  [/^\/v3\/[^/]+\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],
+  [/^\/v2\/email\//, 'ses'],
+  [/^\/v1\.1\/email(?:\/|$)/, 'zeptomail'],
+]

@@ -1,0 +1,105 @@
+/** The fields that the requests of several services have: how each is written, and the email that they become. */
+import { z } from 'zod'
+import { tryParseAddress } from '../../../base/mail/address.js'
+import { MAX_LIST_LENGTH, parseMailboxList } from '../../../base/mail/mailbox-list.js'
+import { isDisplayName, MAX_NAME_LENGTH, type NamedAddress } from '../../../base/mail/named-address.js'
+import { MAX_RECIPIENTS } from '../emails/email-fields.js'
+import type { EmailRequest } from '../emails/email-request.js'
+import { addressIssue } from '../http/input/parse-input.js'
+
+/** Mailboxes separated by commas, with or without names: `bob@b.test, "Bob, of B" <bob@b.test>`. */
+export const addressList = z
+  .string()
+  .transform((text, context): NamedAddress[] => {
+    const refuse = (message: string): never => {
+      context.addIssue({ code: 'custom', params: addressIssue, message })
+      return z.NEVER
+    }
+    if (text.trim() === '') return []
+    if (text.length > MAX_LIST_LENGTH) return refuse(`must have at most ${MAX_LIST_LENGTH} characters`)
+    const found = parseMailboxList(text)
+    if (found.length > MAX_RECIPIENTS) return refuse(`at most ${MAX_RECIPIENTS} addresses`)
+    const mailboxes = found.flatMap(({ address, name }) => {
+      const parsed = address === null ? null : tryParseAddress(address)
+      return parsed === null ? [] : [{ address: parsed, name: isDisplayName(name) ? name : '' }]
+    })
+    return mailboxes.length === found.length && found.length > 0 ? mailboxes : refuse('must be mail addresses')
+  })
+  .meta({ description: 'Mail addresses, separated by commas.', example: 'Bob <bob@example.com>' })
+
+/** At least one mailbox. */
+export const recipientList = addressList.refine((mailboxes) => mailboxes.length > 0, 'is required')
+
+/** One mailbox, with or without a name. */
+export const oneAddress = addressList.transform((mailboxes, context): NamedAddress => {
+  const [mailbox] = mailboxes
+  if (mailbox !== undefined && mailboxes.length === 1) return mailbox
+  context.addIssue({ code: 'custom', params: addressIssue, message: 'must be one mail address' })
+  return z.NEVER
+})
+
+/** A name of a mailbox that is too long for a header field is left out. */
+export function toMailbox(address: NamedAddress['address'], name: string | undefined): NamedAddress {
+  const short = (name ?? '').trim().slice(0, MAX_NAME_LENGTH)
+  return { address, name: isDisplayName(short) ? short : '' }
+}
+
+/** Base64 of RFC 4648 section 4, as libraries write it: with or without line breaks. */
+export const looseBase64 = z
+  .string()
+  .transform((text, context): Buffer => {
+    if (/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) return Buffer.from(text, 'base64')
+    context.addIssue({ code: 'custom', message: 'is not base64 (RFC 4648 section 4)' })
+    return z.NEVER
+  })
+  .meta({ description: 'The bytes in base64.', example: 'aGVsbG8=', contentEncoding: 'base64' })
+
+/** Text, a number or a switch, as text. */
+export const plainText = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+
+/** An email whose fields may be undefined, as an optional field of a schema is. */
+type EmailDraft = Pick<EmailRequest, 'from' | 'to'> & {
+  readonly [Field in Exclude<keyof EmailRequest, 'from' | 'to' | 'priority'>]?: EmailRequest[Field] | undefined
+}
+
+/** The email without the fields that are undefined or empty. */
+export function toEmailRequest(draft: EmailDraft): EmailRequest {
+  const given = Object.entries(draft).filter(([, value]) => value !== undefined && !isEmptyList(value))
+  return { ...(Object.fromEntries(given) as EmailDraft & EmailRequest), priority: 'normal' }
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** The tags of a request's lists: texts without a name are called `tag`. */
+export function toTags(
+  words: readonly string[],
+  values: Readonly<Record<string, string>> = {},
+): NonNullable<EmailRequest['tags']> {
+  const named = Object.entries(values).map(([name, value]) => ({ name, value }))
+  return [...words.map((value) => ({ name: 'tag', value })), ...named].filter(({ value }) => value !== '')
+}
+
+/** A file of a request: an image of the HTML if it has a content id, else an attachment. */
+interface GivenFile {
+  readonly filename: string
+  readonly content: Buffer
+  readonly contentType: string | undefined
+  /** With or without `cid:` and angle brackets. */
+  readonly contentId: string | undefined
+}
+
+export function toFiles(files: readonly GivenFile[]): Pick<EmailDraft, 'attachments' | 'inline_images'> {
+  const images = files.filter(({ contentId }) => contentId !== undefined && contentId !== '')
+  const others = files.filter((file) => !images.includes(file))
+  return {
+    attachments: others.map(({ filename, content, contentType = 'application/octet-stream' }) => {
+      return { filename, content, content_type: contentType }
+    }),
+    inline_images: images.map(({ filename, content, contentType, contentId = '' }) => {
+      const cid = contentId.replace(/^cid:/i, '').replace(/^<|>$/g, '')
+      return { filename, content, cid, ...(contentType === undefined ? {} : { content_type: contentType }) }
+    }),
+  }
+}

@@ -1,0 +1,22 @@
+/** The whole daemon with a REST listener without TLS on loopback, for client libraries that trust no test certificate. */
+import type { Test } from 'tap'
+import { type ScriptedSink, openSink } from '../smtp/scripted-sink.js'
+import { type TestDaemon, testDaemon } from '../daemon/test-daemon.js'
+
+interface PlainApi {
+  readonly app: TestDaemon
+  /** Receives the mail for `b.test`. */
+  readonly sink: ScriptedSink
+  /** `127.0.0.1` and the port. */
+  readonly host: string
+}
+
+export async function openPlainApi(t: Test, api: Readonly<Record<string, unknown>> = {}): Promise<PlainApi> {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const listen = ['127.0.0.1:0', 'http://127.0.0.1:0']
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings: { api: { listen, ...api } } })
+  const endpoint = app.daemon.api.find(({ kind }) => kind === 'http')
+  if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('the daemon has no listener without TLS')
+  return { app, sink, host: `127.0.0.1:${endpoint.port}` }
+}

@@ -59,6 +59,12 @@ export interface BatchDoor<Item> extends Door<Item> {
   readonly toAnswer: (items: readonly (Item | Refusal)[]) => unknown
 }
 
+/** The emails of one request: a list, or what makes each when it is its turn. */
+export interface RequestList {
+  readonly length: number
+  [Symbol.iterator](): Iterator<EmailRequest | Refusal>
+}
+
 type AnyCall = Call<unknown, unknown>
 
 export class EmailAcceptance {
@@ -90,14 +96,13 @@ export class EmailAcceptance {
    */
   async acceptAll<Item>(
     call: AnyCall,
-    requests: readonly (EmailRequest | Refusal)[],
+    requests: RequestList,
     door: BatchDoor<Item>,
   ): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
     const before = this.findEarlier(call, use)
     if (before !== null) return repeated(before)
     requireDiskSpace(this.deps)
-    if (door.strict) requireValid(requests)
     const refusal = this.deps.refusalOf(call.principal.workspaceId, requests.length, call.now)
     if (refusal !== null) throw refusal
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
@@ -130,9 +135,9 @@ class Batch<Item> {
     private readonly use: KeyUse | null,
   ) {}
 
-  async accept(requests: readonly (EmailRequest | Refusal)[]): Promise<Accepted> {
-    for (const [index, request] of requests.entries()) {
-      await this.compose(request, index)
+  async accept(requests: RequestList): Promise<Accepted> {
+    for (const request of requests) {
+      await this.compose(request, this.items.length)
       if (this.door.inParts) await this.commitFullPart()
       else if (this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)
       await setImmediate()
@@ -182,12 +187,6 @@ class Batch<Item> {
   private describeFault(fault: Refusal, index: number): Refusal {
     const { length } = this.emails
     return describeFaultAt(fault, index, length === 0 ? 'nothing was sent' : `${length} emails before it are sent`)
-  }
-}
-
-function requireValid(requests: readonly (EmailRequest | Refusal)[]): void {
-  for (const [index, fault] of requests.entries()) {
-    if (fault instanceof Refusal) throw describeFaultAt(fault, index, 'nothing was sent')
   }
 }
 

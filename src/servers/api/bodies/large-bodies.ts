@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import { bulkRequest } from '../audiences/bulk-contacts.js'
 import { broadcastChange, broadcastRequest } from '../broadcasts/broadcast-fields.js'
 import { postmarkBatch, postmarkEmail, postmarkTemplateBatch } from '../compatible/postmark.js'
+import { sendGridMail } from '../compatible/sendgrid-mail.js'
 import { templateChange, templateRequest } from '../content/template-fields.js'
 import { previewRequest } from '../content/template-pages.js'
 import { renderRequest } from '../content/templates.js'
@@ -31,6 +32,7 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   postmarkEmail,
   postmarkBatch,
   postmarkTemplateBatch,
+  sendGridMail,
 }
 
 const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))

@@ -2,13 +2,14 @@
 import type { EmailAcceptance } from '../emails/email-acceptance.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { postmarkService } from './postmark.js'
+import { sendGridService } from './sendgrid.js'
 
 /** Those that `api.compatible` names. */
 export function buildCompatibleServices(
   names: readonly string[],
   acceptance: EmailAcceptance,
 ): readonly CompatibleService[] {
-  return [postmarkService(acceptance)].filter(({ name }) => names.includes(name))
+  return [postmarkService(acceptance), sendGridService(acceptance)].filter(({ name }) => names.includes(name))
 }
 
 const PAGE = 'docs/coming-from.md'

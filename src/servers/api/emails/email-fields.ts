@@ -16,7 +16,8 @@ import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 /** Recipients in `to`, `cc` and `bcc` together. */
 export const MAX_RECIPIENTS = 50
 
-const addressText = z
+/** One mail address without a name. */
+export const addressText = z
   .string()
   .transform((text, context): Address => {
     const address = tryParseAddress(text.trim())

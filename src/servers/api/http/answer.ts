@@ -35,7 +35,13 @@ export type Answer =
       readonly html: string
       readonly headers: Readonly<Record<string, string>>
     }
-  | { readonly kind: 'nothing'; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'nothing'
+      /** 204 if it is absent. */
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly emails?: readonly string[]
+    }
 
 /** Bytes of any length, in pieces that are produced as the client reads them. */
 export interface StreamAnswer {

@@ -21,6 +21,7 @@ export const headerFields = {
     'integer',
     1_896_080_400,
   ),
+  'X-Message-Id': describeHeader('The id of the first email.', 'string', '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'),
   'Retry-After': describeHeader('Seconds to wait before the next attempt.', 'integer', 1),
   Allow: describeHeader('The methods of the path.', 'string', 'GET, POST'),
   Location: describeHeader('Where it leads to.', 'string', 'https://example.com/spring'),

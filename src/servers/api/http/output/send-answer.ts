@@ -44,6 +44,14 @@ function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): LargeReply
     case 'page':
       return { status: answer.status, type: HTML_TYPE, payload: answer.html, headers: answer.headers }
     case 'nothing':
-      return { status: 204, type: null, payload: '', headers: answer.headers ?? {} }
+      return { status: answer.status ?? 204, type: null, payload: '', headers: headersOfNothing(answer) }
   }
+}
+
+/** Only 204 says by itself that it has no body (RFC 9110 section 8.6). */
+function headersOfNothing({
+  status = 204,
+  headers = {},
+}: Extract<Answer, { kind: 'nothing' }>): Readonly<Record<string, string>> {
+  return status === 204 ? headers : { 'Content-Length': '0', ...headers }
 }

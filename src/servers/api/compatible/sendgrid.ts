@@ -1,0 +1,81 @@
+/** The service SendGrid: `POST /v3/mail/send`, and its errors. */
+import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
+import type { BatchDoor, EmailAcceptance } from '../emails/email-acceptance.js'
+import type { Answer } from '../http/answer.js'
+import type { ErrorBody } from '../http/error-answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
+import type { CompatibleService, ServiceError } from '../http/route/compatible-service.js'
+import { type Call, type Route, route } from '../http/route/route.js'
+import { SendGridEmails, type SendGridMail, sendGridMail } from './sendgrid-mail.js'
+
+const PATH = '/v3/mail/send'
+
+export function sendGridService(acceptance: EmailAcceptance): CompatibleService {
+  return {
+    name: 'sendgrid',
+    title: 'SendGrid',
+    keyScheme: { type: 'http', scheme: 'bearer' },
+    owns: (path) => path === PATH,
+    routes: [sendRoute(acceptance)],
+    errorSchema,
+    toError,
+  }
+}
+
+/** What is stored of the first email. It is the answer's field X-Message-Id. */
+interface Sent {
+  readonly id: string
+}
+
+const door: BatchDoor<Sent> = {
+  tracksByDefault: false,
+  // The service accepts mail to such recipients, and reports it as dropped.
+  keepsSuppressed: true,
+  strict: true,
+  inParts: true,
+  toItem: ({ enqueued }) => ({ id: enqueued.email.id }),
+  toAnswer: ([first]) => first as Exclude<typeof first, Refusal>,
+}
+
+function sendRoute(acceptance: EmailAcceptance): Route {
+  return route<undefined, SendGridMail>({
+    ...{ method: 'POST', path: PATH, area: 'send', tag: 'Mail' },
+    summary: 'Send an email for each personalization',
+    description: 'If one is refused, none is sent.',
+    body: sendGridMail,
+    maxBody: MAX_BODY,
+    answers: {
+      200: { description: 'The request is valid; with `sandbox_mode` nothing is sent.' },
+      202: { description: 'They are stored, and will be delivered.', headers: ['X-Message-Id'] },
+    },
+    refusals: [],
+    run: (call) => send(acceptance, call),
+  })
+}
+
+async function send(acceptance: EmailAcceptance, call: Call<undefined, SendGridMail>): Promise<Answer> {
+  const isTest = call.body.mail_settings?.sandbox_mode?.enable === true
+  const { json, emails } = await acceptance.acceptAll(call, new SendGridEmails(call.body), { ...door, isTest })
+  const { id } = JSON.parse(json) as Sent
+  return { kind: 'nothing', status: isTest ? 200 : 202, headers: { 'X-Message-Id': id }, emails }
+}
+
+const errorSchema = z
+  .object({
+    errors: z.array(z.object({ message: z.string(), field: z.string().nullable(), help: z.string().nullable() })),
+  })
+  .meta({ id: 'SendGridErrors' })
+
+/** Each field at fault is an error. */
+function toError({ error: { message, status, details = {} } }: ErrorBody): ServiceError {
+  const fields = Array.isArray(details['errors']) ? (details['errors'] as readonly FieldFault[]) : []
+  const errors = fields.map(({ field, message: rule }) => ({ message: rule, field: field || null, help: null }))
+  const whole = { message, field: null, help: null }
+  return { status, body: { errors: errors.length === 0 ? [whole] : errors } satisfies z.output<typeof errorSchema> }
+}
+
+interface FieldFault {
+  readonly field: string
+  readonly message: string
+}

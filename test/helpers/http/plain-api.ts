@@ -1,7 +1,7 @@
 /** The whole daemon with a REST listener without TLS on loopback, for client libraries that trust no test certificate. */
 import type { Test } from 'tap'
-import { type ScriptedSink, openSink } from '../smtp/scripted-sink.js'
 import { type TestDaemon, testDaemon } from '../daemon/test-daemon.js'
+import { openSink, type ScriptedSink } from '../smtp/scripted-sink.js'
 
 interface PlainApi {
   readonly app: TestDaemon

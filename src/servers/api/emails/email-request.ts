@@ -4,12 +4,13 @@
  * once.
  */
 import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord, ownValueOf } from '../../../base/platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import { missingIssue } from '../http/input/parse-input.js'
+import { missingIssue, toInputRefusal } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,
@@ -112,7 +113,9 @@ const fields = z.strictObject({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     example: '2030-01-31T09:00:00Z',
   }),
-  headers: customHeaders.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
+  headers: customHeaders
+    .optional()
+    .meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
   attachments,
   inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
   tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
@@ -177,21 +180,13 @@ export const emailRules = [
     'is required, unless there is html or template_id',
     missingIssue,
   ),
-  rule(
-    ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
-    'htmlbody',
-    'is another name of html: give one',
-  ),
+  rule(({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)), 'htmlbody', 'is another name of html: give one'),
   rule(
     ({ template_id, template_alias }) => !(isGiven(template_id) && isGiven(template_alias)),
     'template_alias',
     'names a template as template_id does: give one',
   ),
-  rule(
-    ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
-    'textbody',
-    'is another name of text: give one',
-  ),
+  rule(({ text, textbody }) => !(isGiven(text) && isGiven(textbody)), 'textbody', 'is another name of text: give one'),
   rule(
     (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
     'to',
@@ -205,8 +200,16 @@ export const emailRules = [
   rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a different cid'),
 ] as const
 
-export const emailRequest = fields
-  .check(...emailRules)
-  .meta({ id: 'EmailRequest', example: emailExample })
+export const emailRequest = fields.check(...emailRules).meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields
+
+/** An invalid email of a list becomes its Refusal, so that the others can be sent. */
+export function orRefusal(schema: z.ZodType<EmailRequest>): z.ZodType<EmailRequest | Refusal> {
+  return schema.catch(toItemRefusal as never)
+}
+
+/** Called without a context when a JSON schema is made, which asks for a default. There is none. */
+function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
+  return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
+}

@@ -3,27 +3,27 @@
  * fields say how it is sent.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import { type Address, tryParseAddress } from '../../../base/mail/address.js'
 import { findFields, type Header, scanHeader } from '../../../base/mail/header-fields.js'
 import { readHeaderMailboxes } from '../../../base/mail/header-mailboxes.js'
 import { withCrlf } from '../../../base/mail/line-ends.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { SubmissionAcceptor, SubmissionExtras } from '../../../outbound/sending/submission-acceptor.js'
 import { emailById } from '../../../records/messages/email/email.js'
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientsOfEmail } from '../../../records/messages/email/recipients.js'
+import { checkLines } from '../../../records/messages/message-lines.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
-import { checkLines } from '../../smtp/session/message-lines.js'
 import type { CreatedEmail } from './created-email.js'
 import { requireDiskSpace } from './email-acceptance.js'
 
 /** Recipients of one message (RFC 5321 section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
 
-export interface MessageDeps {
+interface MessageDeps {
   readonly read: Read
   readonly acceptor: SubmissionAcceptor
   readonly settings: ReadSettings
@@ -32,7 +32,7 @@ export interface MessageDeps {
 }
 
 /** A message and its envelope. What is absent of the envelope is read from the header. */
-export interface GivenMessage {
+interface GivenMessage {
   readonly raw: Buffer
   readonly from?: Address | undefined
   readonly to?: readonly Address[] | undefined

@@ -41,7 +41,12 @@ t.test('one name', async (t) => {
   const table: readonly (readonly [Known, FindingState, FindingState, RegExp])[] = [
     [{ left: 60 }, 'ok', 'ok', /^the certificate is valid for 60 days$/],
     [{ left: null }, 'ok', 'ok', /^there is no certificate yet/],
-    [{ left: null, fault }, 'fail', 'warn', /^there is no certificate: dns: no A record, the next try is at 1970-04-12T/],
+    [
+      { left: null, fault },
+      'fail',
+      'warn',
+      /^there is no certificate: dns: no A record, the next try is at 1970-04-12T/,
+    ],
     [{ left: 25, fault }, 'warn', 'warn', /^the renewal has failed: dns: .*; the certificate is valid for 25 days$/],
     [
       { left: 80, fault },
@@ -117,7 +122,11 @@ t.test('what is stored is read', async (t) => {
       signal: new AbortController().signal,
     } as unknown as CheckDeps)
   t.match(await run(true), [
-    { subject: name, state: 'warn', text: /^the renewal has failed: caa: forbidden; the certificate is valid for \d+ days$/ },
+    {
+      subject: name,
+      state: 'warn',
+      text: /^the renewal has failed: caa: forbidden; the certificate is valid for \d+ days$/,
+    },
     { subject: absent, state: 'fail', remedy: ['mx.example.net. A 93.184.216.34', /^posthorn certificates renew/] },
   ])
   t.same(await run(false), [])

@@ -11,7 +11,7 @@ const sentences = {
   'null-mx': 'The domain declares that it accepts no mail (null MX).',
   'private-address': 'The mail hosts of the domain have private addresses, to which we do not connect.',
   policy: 'The receiving side refuses the message because of one of its own rules.',
-  'spam-block': 'The receiving side blocks our address or domain because of a blocklist or its reputation.',
+  'spam-block': 'The receiving side blocks our address or domain because of a blocklist or a bad reputation.',
   'spam-content': 'The receiving side considers the message spam.',
   content: 'The receiving side refuses the content, such as a virus, an attachment or a malformed message.',
   'too-large': 'The message is larger than the receiving side allows.',

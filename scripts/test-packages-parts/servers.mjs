@@ -37,8 +37,10 @@ const readers = {
 }
 
 function readRecords() {
-  const lines = `${zone}${readFileSync(recordsFile, 'utf8')}`.matchAll(/^ *(\S+)\. ([A-Z]+) (.*)$/gm)
-  return [...lines].flatMap(([, name, type, value]) => {
+  // Some of the records that the operator publishes are there already.
+  const lines = new Set(`${zone}${readFileSync(recordsFile, 'utf8')}`.split('\n').map((line) => line.trim()))
+  return [...lines].flatMap((line) => {
+    const [, name = '', type = '', value = ''] = /^(\S+)\. ([A-Z]+) (.*)$/.exec(line) ?? []
     const data = readers[type]?.(value)
     return data === undefined ? [] : [{ name: name.toLowerCase(), type, ttl: 60, data }]
   })

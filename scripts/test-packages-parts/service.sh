@@ -57,7 +57,7 @@ reloads() {
   begin
   change '[nonsense]'
   check_fails 'a reload with a wrong configuration fails' '' within systemctl reload posthorn
-  check 'the journal says why, as an error' has_logged 'nonsense'
+  check 'the journal says why, as an error' has_logged nonsense --priority=err
   check 'the daemon goes on' keeps_process "$before"
   cp -p "$work/kept.toml" "$root/etc/posthorn/posthorn.toml"
 }
@@ -76,7 +76,7 @@ starts() {
   other=$!
   wait_for 'the other program' grep -q listening "$work/other"
   check_fails 'it does not start while another program has one of its ports' '' within systemctl start posthorn
-  check 'the journal names the port and the cure' has_logged '587.*another program listens there'
+  check 'the journal names the port and the cure, as an error' has_logged '587.*another program listens there' --priority=err
   kill "$other"
   check 'it starts by itself when the port is free' wait_for 'the service' is_active
 }

@@ -44,10 +44,13 @@ ActiveRecord::Migration.verbose = false
 paths = [ActiveStorage::Engine, ActionMailbox::Engine].map { |engine| "#{engine.root}/db/migrate" }
 ActiveRecord::MigrationContext.new(paths, ActiveRecord::SchemaMigration).migrate
 
-# An application has one ingress. Here it is the one whose path is asked for.
+# An application has one ingress. Here it is the one whose path is asked for, one request at a time.
+turn = Mutex.new
 by_path = lambda do |env|
-  ActionMailbox.ingress = env["PATH_INFO"][%r{\A/rails/action_mailbox/(\w+)/}, 1]&.to_sym
-  Receiver.call(env)
+  turn.synchronize do
+    ActionMailbox.ingress = env["PATH_INFO"][%r{\A/rails/action_mailbox/(\w+)/}, 1]&.to_sym
+    Receiver.call(env)
+  end
 end
 announce = -> { puts "listening"; $stdout.flush }
 options = { Host: "127.0.0.1", Port: ARGV[0].to_i, AccessLog: [], Logger: WEBrick::Log.new($stderr, WEBrick::Log::ERROR) }

@@ -5,6 +5,7 @@ The environment has RECEIVER_LOGIN (user:password, asked for if it is set) and M
 import json
 import os
 import sys
+from email.header import decode_header, make_header
 from wsgiref.simple_server import make_server
 
 import django
@@ -51,8 +52,9 @@ def on_inbound(sender, event, esp_name, **_):
         sender=message.envelope_sender,
         recipient=message.envelope_recipient,
         subject=message.subject,
-        author=str(message.from_email),
-        to=[str(address) for address in message.to],
+        # anymail builds the header of a Postmark message itself, and encodes the name.
+        author=[str(make_header(decode_header(message.from_email.display_name))), message.from_email.addr_spec],
+        to=[address.addr_spec for address in message.to],
         text=message.text,
         html=message.html,
         spam_detected=message.spam_detected,

@@ -3,6 +3,7 @@
  * ingresses of Rails' Action Mailbox.
  */
 import { createPublicKey, createVerify } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/records/events/event-log.js'
@@ -381,3 +382,59 @@ t.test('a test is an event that the other service knows', async (t) => {
     t.match(bodies[place], pattern)
   }
 })
+
+/** A message of about so many bytes. */
+function largeMail(size: number): string {
+  const line = `${'x'.repeat(76)}\r\n`
+  const header = [
+    'From: ann@b.test',
+    'To: info@home.test',
+    'Subject: large',
+    'Message-ID: <large@b.test>',
+    '',
+    '',
+  ].join('\r\n')
+  return header + line.repeat(Math.ceil(size / line.length))
+}
+
+t.test('a large message goes with a request up to a limit, and never holds the main thread', async (t) => {
+  const app = await startInbound(t)
+  const receiver = await webhookReceiver(t)
+  const events = ['email.received']
+  await subscribe(app, { url: `${receiver.url}/full`, events, content: 'raw' })
+  await subscribe(app, { url: `${receiver.url}/form`, events, format: 'mailgun' })
+  await subscribe(app, { url: `${receiver.url}/mail`, events, format: 'raw' })
+  const { max: longest } = await longestTurn(async () => {
+    idOfReply(await deliverInbound(t, app, { to: ['info@home.test'], raw: largeMail(20_000_000) }))
+    await waitUntil('three requests', () => receiver.requests.length === 3)
+  })
+  t.comment(`the longest turn of this process, with sender, receiver and daemon: ${longest} ms`)
+  const of = (path: string): ReceivedRequest | undefined => receiver.requests.find((it) => it.path.endsWith(path))
+  const { data } = JSON.parse(of('/full')?.body ?? '') as { readonly data: { readonly raw: string } }
+  const mail = of('/mail')?.body ?? ''
+  t.ok(mail.length > 20_000_000)
+  t.ok(Buffer.from(data.raw, 'base64').toString() === mail)
+  t.ok(of('/form')?.body.includes(mail))
+  idOfReply(await deliverInbound(t, app, { to: ['info@home.test'], raw: largeMail(27_000_000) }))
+  await waitUntil('a request with links alone', () => receiver.requests.length === 4)
+  const last = JSON.parse(receiver.requests[3]?.body ?? '') as { readonly data: Fields }
+  t.match(last.data, { subject: 'large', raw_url: /^https:/ })
+  t.notOk('raw' in last.data)
+  await waitUntil(
+    'the others are given up',
+    () => app.rows("select 1 from webhook_deliveries where status = 'failed'").length === 2,
+  )
+  t.match(app.rows("select error, attempts from webhook_deliveries where status = 'failed'"), [
+    { error: /more than 26214400 bytes/, attempts: 0 },
+    { error: /more than 26214400 bytes/, attempts: 0 },
+  ])
+  t.same(app.errors, [])
+})
+
+async function longestTurn(work: () => Promise<void>): Promise<{ readonly max: number }> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await work()
+  delay.disable()
+  return { max: Math.round(delay.max / 1e6) }
+}

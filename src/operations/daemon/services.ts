@@ -106,10 +106,8 @@ export async function openServices(
   const limits = registerStop(stopSteps, new WorkspaceLimits({ ...common, ...caches, disk }))
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, caches.workspaceOwners.ownerOf)
-  stopSteps.push(() => mime.close())
-  const hooks = wireWebhooks({ ...logAs('webhooks'), ...caches, mime }, stopSteps, stopTimeouts.delivery)
-  const behind = { ...common, ...caches, mime, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
+  const hooks = openHooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, new Housekeeping(common))
   housekeeping.start()
@@ -128,8 +126,19 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
-  const work = { ...hooks, mime, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
+  const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+/** Opens the processes that parse messages too, because some webhooks get messages. */
+function openHooks(
+  own: CommonDeps & Caches,
+  stopSteps: StopSteps,
+  stopTimeout: number,
+): Pick<Services, 'webhooks' | 'webhookThread' | 'mime'> {
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
+  stopSteps.push(() => mime.close())
+  return { mime, ...wireWebhooks({ ...own, mime }, stopSteps, stopTimeout) }
 }
 
 type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>

@@ -20,13 +20,13 @@ import {
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
 import type { MessageReader } from '../../records/messages/mime/mime-parts.js'
 import { EventData } from './formats/event-data.js'
-import type { EmailFacts } from './formats/event-format.js'
+import type { DeliveredEvent, EmailFacts } from './formats/event-format.js'
 import { isKnownType, needsEmail, needsMessage } from './formats/formats.js'
 import { MAX_MESSAGE, planBody } from './formats/inbound/plan-body.js'
 import { messageRenderer } from './formats/inbound/render-body.js'
 import { MESSAGE_TYPE } from './formats/raw.js'
 import { MessageTurns } from './message-turns.js'
-import type { DeliveredEvent, MessageBody, Undeliverable } from './request-protocol.js'
+import type { MessageBody, Undeliverable } from './request-protocol.js'
 import type { Webhook } from './webhook-records.js'
 
 interface PreparerDeps {

@@ -7,7 +7,7 @@
 export const MAX_REQUESTS = 256
 
 import type { WebhookFormat } from '../../base/storage/tables/webhook-tables.js'
-import type { EmailFacts } from './formats/event-format.js'
+import type { DeliveredEvent, EmailFacts } from './formats/event-format.js'
 import type { OwnHeaders } from './settings/own-headers.js'
 
 /** The data with which the thread starts. */
@@ -51,14 +51,6 @@ export interface RequestContent {
 export interface MessageBody {
   readonly bytes: Uint8Array
   readonly contentType: string
-}
-
-export interface DeliveredEvent {
-  readonly id: string
-  readonly type: string
-  readonly created_at: number
-  /** The payload as JSON. */
-  readonly data: string
 }
 
 export type RequestJob = RequestContent & { readonly number: number }

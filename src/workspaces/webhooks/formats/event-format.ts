@@ -17,6 +17,15 @@ export interface EmailFacts {
   readonly opened_at: number | null
 }
 
+/** An event as the log has it. */
+export interface DeliveredEvent {
+  readonly id: string
+  readonly type: string
+  readonly created_at: number
+  /** The payload as JSON. */
+  readonly data: string
+}
+
 export interface FormattedEvent {
   readonly id: string
   readonly type: string

@@ -33,7 +33,7 @@ export const mailgun: EventFormat = {
   },
 }
 
-export interface MailgunSignature {
+interface MailgunSignature {
   /** Seconds since 1970. */
   readonly timestamp: string
   /** It is the same at each attempt. */

@@ -9,7 +9,7 @@ import { numberOf } from './stable-numbers.js'
 type Fields = Readonly<Record<string, unknown>>
 
 const SERVER_ID = 0
-export const STREAM = 'outbound'
+const STREAM = 'outbound'
 
 const writers: ReadonlyMap<string, (data: EventData, event: FormattedEvent) => Fields> = new Map([
   ['email.delivered', writeDelivery],

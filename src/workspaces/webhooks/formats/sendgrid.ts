@@ -1,5 +1,5 @@
 /**
- * Events as SendGrid sends them: a list with one event. `sign-request.ts` signs the request with the key pair of the
+ * Events as SendGrid sends them: a list with one event. `signing.ts` signs the request with the key pair of the
  * webhook.
  */
 import { EventData } from './event-data.js'
@@ -10,7 +10,7 @@ import { readReplyCodes } from './smtp-reply.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const writers: ReadonlyMap<string, (data: EventData) => Fields> = new Map([
+const writers: ReadonlyMap<string, (data: EventData) => Fields> = new Map<string, (data: EventData) => Fields>([
   ['email.queued', () => ({ event: 'processed' })],
   ['email.delivered', (data) => ({ event: 'delivered', response: data.text('response') || '250 OK' })],
   ['email.deferred', writeDeferred],

@@ -1,6 +1,6 @@
 /** The codes in the reply of a server, as other services state them apart. */
 
-export interface ReplyCodes {
+interface ReplyCodes {
   /** The code of RFC 5321, or null if the text is no reply. */
   readonly code: number | null
   /** The status of RFC 3463, or null. */

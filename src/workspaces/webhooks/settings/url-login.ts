@@ -5,7 +5,7 @@
  * An answer shows `***` in their place. A URL that comes back with that mask keeps the credentials that are stored.
  */
 
-export interface SplitUrl {
+interface SplitUrl {
   /** Without credentials. */
   readonly url: string
   /** `user:password`, decoded. Null if there are none. `keep` means that the URL has the mask. */

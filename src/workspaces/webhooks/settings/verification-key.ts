@@ -1,7 +1,7 @@
 /** The key pair of a webhook whose format is signed with ECDSA on the curve P-256. The receiver has the public key. */
 import { generateKeyPairSync } from 'node:crypto'
 
-export interface VerificationKeys {
+interface VerificationKeys {
   /** SPKI in base64, as receivers are configured with it. */
   readonly verification_key: string
   /** PKCS #8 in base64. */

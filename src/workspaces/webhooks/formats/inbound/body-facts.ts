@@ -1,4 +1,4 @@
-/** What a process needs to make the body of a request from an inbound message. It crosses between processes as JSON. */
+/** The facts from which a process makes the body of a request with an inbound message. They cross as JSON. */
 
 /** A body in our form or in Resend's: the document, at whose end the content is inserted. */
 export interface DocumentFacts {

@@ -1,11 +1,10 @@
 /** Decides what the body of a request has beside the message: the facts for the process that makes it. */
 import { createHmac } from 'node:crypto'
 import { parseJson } from '../../../../base/storage/tables/columns.js'
+import type { WebhooksTable } from '../../../../base/storage/tables/webhook-tables.js'
 import type { InboundEmail } from '../../../../records/messages/inbound/inbound-record.js'
-import type { DeliveredEvent } from '../../request-protocol.js'
-import type { Webhook } from '../../webhook-records.js'
 import { EventData } from '../event-data.js'
-import { JSON_TYPE } from '../event-format.js'
+import { type DeliveredEvent, JSON_TYPE } from '../event-format.js'
 import { composeEvent } from '../formats.js'
 import { signMailgun } from '../mailgun.js'
 import type { BodyFacts, FormFacts } from './body-facts.js'
@@ -14,7 +13,7 @@ import type { BodyFacts, FormFacts } from './body-facts.js'
 export const MAX_MESSAGE = 26_214_400
 
 interface MessageRequest {
-  readonly webhook: Webhook
+  readonly webhook: Pick<WebhooksTable, 'format' | 'content' | 'secret'>
   readonly event: DeliveredEvent
   readonly inbound: InboundEmail
   /** Epoch milliseconds of the attempt. */

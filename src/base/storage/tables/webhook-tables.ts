@@ -7,12 +7,10 @@ import type { EventType } from './email-tables.js'
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
 /** The services whose requests a webhook can imitate, our own form, and `raw`: the message alone. */
-export const webhookFormats = ['posthorn', 'resend', 'postmark', 'sendgrid', 'mailgun', 'raw'] as const
-export type WebhookFormat = (typeof webhookFormats)[number]
+export type WebhookFormat = 'posthorn' | 'resend' | 'postmark' | 'sendgrid' | 'mailgun' | 'raw'
 
 /** How much of an inbound message goes with its event. */
-export const webhookContents = ['none', 'parsed', 'raw'] as const
-export type WebhookContent = (typeof webhookContents)[number]
+export type WebhookContent = 'none' | 'parsed' | 'raw'
 
 export interface WebhooksTable {
   /** `wh_` and a UUIDv7. */

@@ -1,6 +1,6 @@
 /**
- * The header fields that a webhook has of its own, such as a token that the endpoint asks for. Their values are secret:
- * we store and send them, and an answer shows `***`. A value of `***` that comes back keeps the stored one.
+ * The header fields that the settings of a webhook add, such as a token that the endpoint asks for. Their values are
+ * secret: we store and send them, and an answer shows `***`. A value of `***` that comes back keeps the stored one.
  */
 
 import { type Json, parseJson } from '../../../base/storage/tables/columns.js'

@@ -1,4 +1,4 @@
-/** Decides what the body of a request has beside the message: the facts for the process that makes it. */
+/** Decides which facts about an inbound message the process gets that makes the body of its request. */
 import { createHmac } from 'node:crypto'
 import { parseJson } from '../../../../base/storage/tables/columns.js'
 import type { WebhooksTable } from '../../../../base/storage/tables/webhook-tables.js'

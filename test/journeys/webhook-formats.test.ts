@@ -156,6 +156,10 @@ t.test('django-anymail understands the events of each service', { skip: skipAnym
     t.ok(named(events, 'complained'))
     t.ok(named(events, 'unsubscribed'))
   }
+  const [from, to] = [-3_600_000, 3_600_000].map((shift) => new Date(app.now() + shift).toISOString())
+  const hooks = (await app.rest('GET', '/v1/webhooks')).json<{ readonly data: readonly Hook[] }>().data
+  const replay = await app.rest('POST', `/v1/webhooks/${hooks[0]?.id}/replay`, { body: { from, to } })
+  t.match(replay.json(), { count: 6 }, 'a replay counts what the format can express')
   const sent = app.rows("select 1 from webhook_deliveries where type = 'email.sent'")
   t.same(sent, [], 'no service knows this type')
   t.same(app.errors, [])

@@ -7,6 +7,7 @@
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
+import { freeMemory } from '../../base/platform/memory/free-memory.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
@@ -140,9 +141,18 @@ export class EventPreparer {
       return bytes === undefined ? gone : { ...prepared, body: { bytes, contentType: MESSAGE_TYPE } }
     }
     const { facts, contentType, otherwise } = planBody({ webhook, event, inbound, at: clock() })
+    let raw: Buffer | undefined
+    const noted = async (): Promise<Buffer | undefined> => {
+      raw = await source()
+      return raw
+    }
     try {
-      const result = await mime.render(key.workspaceId, source, messageRenderer, facts)
-      if (result.kind === 'rendered') return { ...prepared, body: { bytes: result.bytes, contentType } }
+      const result = await mime.render(key.workspaceId, noted, messageRenderer, facts)
+      if (result.kind === 'rendered') {
+        // The process has read it to its end, or there would be no body.
+        if (raw !== undefined) freeMemory(raw)
+        return { ...prepared, body: { bytes: result.bytes, contentType } }
+      }
       if (result.why === 'gone') return gone
       if (otherwise === null) return { kind: 'undeliverable', reason: `the message cannot be read: ${result.message}` }
       return { ...prepared, body: { bytes: Buffer.from(otherwise), contentType } }

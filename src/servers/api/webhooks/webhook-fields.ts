@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { webhookContents, webhookFormats } from '../../../base/storage/tables/webhook-tables.js'
 import { eventTypes } from '../../../records/events/payloads.js'
 import type { ListedDelivery } from '../../../workspaces/webhooks/delivery-list.js'
+import { webhookContents, webhookFormats } from '../../../workspaces/webhooks/settings/choices.js'
 import {
   findHeaderFault,
   MAX_HEADERS,

@@ -1,8 +1,8 @@
 /** Each format expresses each type that it claims to know. What receivers make of it: test/journeys/webhook-formats. */
 import t from 'tap'
-import { webhookFormats } from '../../../../src/base/storage/tables/webhook-tables.js'
 import { eventTypes } from '../../../../src/records/events/payloads.js'
 import { composeEvent, isKnownType } from '../../../../src/workspaces/webhooks/formats/formats.js'
+import { webhookFormats } from '../../../../src/workspaces/webhooks/settings/choices.js'
 
 const data = {
   ...{ email_id: 'e1', from: 'app@a.test', to: 'bob@b.test', subject: 'hi', reason: 'spam_complaint', response: '' },

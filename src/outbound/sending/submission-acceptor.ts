@@ -15,6 +15,8 @@ import type { EmailCommitter } from './email-committer.js'
 import type { EmailPreparer } from './email-preparer.js'
 import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
 import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
+import { replaceSenders } from './replace-senders.js'
+import type { VerifiedDomains } from './sender-policy.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
 
@@ -27,6 +29,7 @@ interface AcceptedEmail {
 interface AcceptorDeps {
   readonly read: Read
   readonly clock: Clock
+  readonly domains: VerifiedDomains
   readonly preparer: Pick<EmailPreparer, 'prepare'>
   readonly committer: Pick<EmailCommitter, 'commit'>
 }
@@ -47,14 +50,19 @@ export class SubmissionAcceptor {
   constructor(private readonly deps: AcceptorDeps) {}
 
   /** Resolves once the message is on disk. */
-  async accept(principal: Principal, message: SubmittedMessage, extras: SubmissionExtras = {}): Promise<AcceptedEmail> {
-    const { read, clock, preparer, committer } = this.deps
+  async accept(
+    principal: Principal,
+    submitted: SubmittedMessage,
+    extras: SubmissionExtras = {},
+  ): Promise<AcceptedEmail> {
+    const { read, clock, domains, preparer, committer } = this.deps
     const now = clock()
+    const message = await replaceSenders(principal, submitted, domains)
     const header = scanHeader(message.raw)
     const summary = summarizeMessage(message.raw, header)
     const written = readServiceFields(extractServiceFields(message.raw, header), now)
     const { idempotencyKey, ...options } = addExtras(written, extras)
-    const use = idempotencyKey === null ? null : toKeyUse(principal, message, idempotencyKey)
+    const use = idempotencyKey === null ? null : toKeyUse(principal, submitted, idempotencyKey)
     const before = use === null ? null : findEarlierUse(read, use, now)
     if (before !== null) return toAcceptedEmail(before.emailId)
 

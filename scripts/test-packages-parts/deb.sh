@@ -47,6 +47,7 @@ first_installation() {
   check 'only root reads credentials' has_mode /etc/posthorn/credentials '700 root root'
   check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
   check 'the public address is that of the interface' grep -qx "public_addresses = \\[\"$address\"\\]" "$configuration"
+  check 'sendmail is an alternative' grep -q 'no recipients' <(within sh -c '/usr/sbin/sendmail -t </dev/null 2>&1')
 }
 
 # The operator sets the records while `posthorn setup` waits for them: all that it lists as required, as it lists them.

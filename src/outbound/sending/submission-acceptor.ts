@@ -5,6 +5,7 @@
  */
 
 import { type Header, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
+import { decodeHeaderText } from '../../base/mail/header-text.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -108,7 +109,12 @@ function toAcceptedEmail(emailId: string | null): AcceptedEmail {
 function extractServiceFields(raw: Buffer, header: Header): { name: string; value: string }[] {
   return header.fields
     .filter(({ name }) => isServiceField(name))
-    .map((field) => ({ name: field.name, value: readFieldValue(raw, field) }))
+    .map((field) => ({ name: field.name, value: decodeWords(readFieldValue(raw, field)) }))
+}
+
+/** Programs encode values that are not ASCII like the text of other fields. */
+function decodeWords(value: string): string {
+  return value.includes('=?') ? decodeHeaderText(value, value.length) : value
 }
 
 function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {

@@ -7,6 +7,7 @@ import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import { BroadcastComposer } from '../../outbound/broadcasts/compose-broadcast.js'
 import { ContactMessages } from '../../outbound/broadcasts/contact-message.js'
 import { EmailComposer } from '../../outbound/sending/email-composer.js'
+import { LineWrapper } from '../../outbound/sending/line-wrapper.js'
 import { ContentFiller } from '../../outbound/sending/template-content.js'
 import { buildUnsubscribeUrl, UnsubscribeLinks } from '../../outbound/sending/unsubscribe-links.js'
 import { createHtmlChangeFinder } from '../../outbound/tracking/links.js'
@@ -180,7 +181,7 @@ export function buildAcceptors(parts: RouteParts): MailAcceptors {
     storedParts,
     refusalOf: (...batch) => limits.charger.findBatchRefusal(...batch),
   })
-  return { acceptance, messages: new MessageAcceptance(parts) }
+  return { acceptance, messages: new MessageAcceptance({ ...parts, lineWrapper: new LineWrapper(parts.composing) }) }
 }
 
 function buildImportDeps(parts: RouteParts): ImportRouteDeps {

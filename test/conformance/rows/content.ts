@@ -7,6 +7,7 @@ const body = { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>{{fir
 const fields = {
   id: uuid,
   name: filledText,
+  alias: nullable(filledText),
   subject: filledText,
   html: nullable(text),
   text: nullable(text),

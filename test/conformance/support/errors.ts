@@ -84,6 +84,7 @@ export function errorShape({ code, fields, id, details }: ExpectedRefusal): Shap
       details: details ?? detailsOf(code, fields, id),
       retry_after: status === 429 ? integer : optional(equals()),
     }),
+    ...{ name: equals(code), message: filledText, statusCode: equals(status) },
   })
 }
 

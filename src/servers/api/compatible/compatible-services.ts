@@ -49,7 +49,7 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
 const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],
   [/^\/v3\/mail\/send$/, 'sendgrid'],
-  [/^\/v3\/[^/]+\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],
+  [/^\/v3\/[^/]{1,253}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],
   [/^\/v2\/email\//, 'ses'],
   [/^\/v1\.1\/email(?:\/|$)/, 'zeptomail'],
 ]

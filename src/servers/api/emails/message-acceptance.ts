@@ -11,7 +11,9 @@ import { withCrlf } from '../../../base/mail/line-ends.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { LineWrapper } from '../../../outbound/sending/line-wrapper.js'
 import type { SubmissionAcceptor, SubmissionExtras } from '../../../outbound/sending/submission-acceptor.js'
+import type { SubmittedMessage } from '../../../outbound/sending/submitted-message.js'
 import { emailById } from '../../../records/messages/email/email.js'
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientsOfEmail } from '../../../records/messages/email/recipients.js'
@@ -27,6 +29,7 @@ interface MessageDeps {
   readonly read: Read
   readonly acceptor: SubmissionAcceptor
   readonly settings: ReadSettings
+  readonly lineWrapper: LineWrapper
   /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
 }
@@ -47,12 +50,15 @@ export class MessageAcceptance {
     const { max_line_length: maxLineOctets, max_size: limit } = this.deps.settings().submission
     const lines = await withOneLineEnd(given.raw)
     if (lines.length > limit) throw tooLargeRefusal(lines.length, limit)
-    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined })
+    const isReplaced = principal.sender !== null
+    const lineWrapper = isReplaced ? this.deps.lineWrapper : null
+    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined, lineWrapper })
     const header = scanHeader(raw)
     const recipients = given.to ?? readRecipients(raw, header)
     requireRecipients(recipients)
-    const message = {
-      ...{ envelopeFrom: given.from ?? readSender(raw, header), envid: null, ret: null, raw },
+    const message: SubmittedMessage = {
+      envelopeFrom: given.from ?? (isReplaced ? '' : readSender(raw, header)),
+      ...{ envid: null, ret: null, raw },
       recipients: recipients.map((address) => ({ address, notify: null, orcpt: null })),
       ...{ smtputf8: true, protocol: 'HTTPS' },
     }

@@ -122,6 +122,14 @@ export function toErrorBody(error: unknown, report: (error: unknown) => void): E
     : buildErrorBody('internal_server_error', 'internal error')
 }
 
+/** What is sent: `name`, `message` and `statusCode` are where the client of Resend reads them. */
+export type SentError = ErrorBody & { readonly name: ErrorCode; readonly message: string; readonly statusCode: number }
+
+export function toSentError(body: ErrorBody): SentError {
+  const { code, message, status } = body.error
+  return { ...body, name: code, message, statusCode: status }
+}
+
 /** `Retry-After` with 429 and 503, `Allow` with 405. */
 export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Record<string, string> {
   const { retry_after: retryAfter, allowed } = details

@@ -1,5 +1,5 @@
 /** An example of the error body for each code, for the OpenAPI document. */
-import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/error-answer.js'
+import { type ErrorCode, type SentError, statusOfCode, toSentError } from '../http/error-answer.js'
 
 interface ErrorTexts {
   readonly message: string
@@ -74,15 +74,15 @@ const exampleErrors: Readonly<Record<ErrorCode, ErrorTexts>> = {
   gateway_timeout: { message: 'DNS does not answer', details: { domain: 'example.com' } },
 }
 
-export function buildErrorExample(code: ErrorCode): ErrorBody {
+export function buildErrorExample(code: ErrorCode): SentError {
   const { message, details } = exampleErrors[code]
   const status = statusOfCode[code]
   const wait = details?.['retry_after']
-  return {
+  return toSentError({
     error: {
       ...{ code, message, status },
       ...(details === undefined ? {} : { details }),
       ...(status === 429 ? { retry_after: Number(wait) } : {}),
     },
-  }
+  })
 }

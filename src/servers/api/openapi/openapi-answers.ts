@@ -52,6 +52,9 @@ const errorBody = z
         .meta({ description: 'Depends on the code: fields at fault, the id that was not found, a limit.' }),
       retry_after: z.int().optional().meta({ description: 'Seconds; with status 429.' }),
     }),
+    name: errorCode.meta({ description: 'The code again, where the client of Resend reads it.' }),
+    message: z.string().meta({ description: 'The message again.' }),
+    statusCode: z.int().meta({ description: 'The status again.' }),
   })
   .meta({ id: 'Error' })
 

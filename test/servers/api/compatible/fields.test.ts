@@ -30,7 +30,11 @@ t.test('what is no list of addresses is refused', async (t) => {
 t.test('base64 may have line breaks, and nothing else', async (t) => {
   const bytesOf = (content: string): unknown => parseInput(z.object({ content: looseBase64 }), { content }).content
   t.same(bytesOf('aGVs\r\nbG8=\n'), Buffer.from('hello'))
-  for (const wrong of ['aGVsbG8', 'aGV$bG8=', '====']) t.match(catchRefusal(() => bytesOf(wrong)), { kind: 'invalid-parameter' })
+  for (const wrong of ['aGVsbG8', 'aGV$bG8=', '===='])
+    t.match(
+      catchRefusal(() => bytesOf(wrong)),
+      { kind: 'invalid-parameter' },
+    )
 })
 
 t.test('tags and files', async (t) => {
@@ -41,11 +45,18 @@ t.test('tags and files', async (t) => {
   ])
   const content = Buffer.from('x')
   const file = { filename: 'a.png', content, contentType: 'image/png' }
-  t.same(toFiles([{ ...file, contentId: undefined }, { ...file, contentId: 'cid:logo' }, { ...file, contentId: '<b>' }]), {
-    attachments: [{ filename: 'a.png', content, content_type: 'image/png' }],
-    inline_images: [
-      { filename: 'a.png', content, cid: 'logo', content_type: 'image/png' },
-      { filename: 'a.png', content, cid: 'b', content_type: 'image/png' },
-    ],
-  })
+  t.same(
+    toFiles([
+      { ...file, contentId: undefined },
+      { ...file, contentId: 'cid:logo' },
+      { ...file, contentId: '<b>' },
+    ]),
+    {
+      attachments: [{ filename: 'a.png', content, content_type: 'image/png' }],
+      inline_images: [
+        { filename: 'a.png', content, cid: 'logo', content_type: 'image/png' },
+        { filename: 'a.png', content, cid: 'b', content_type: 'image/png' },
+      ],
+    },
+  )
 })

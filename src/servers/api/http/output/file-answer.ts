@@ -14,7 +14,7 @@ import { addressKeyOf } from '../../../../base/platform/connections/client-addre
 import type { ReadableFile } from '../../../../base/platform/readable-file.js'
 import type { FileAnswer } from '../answer.js'
 import type { ApiContext } from '../context/api-context.js'
-import { toErrorBody } from '../error-answer.js'
+import { toErrorBody, toSentError } from '../error-answer.js'
 import { acceptsGzip } from '../input/accept-encoding.js'
 import { findRequestedPart } from '../input/byte-range.js'
 import { JSON_TYPE, send, streamHeadersOf } from './send-reply.js'
@@ -75,7 +75,7 @@ function quote(tag: string): string {
 function refuseRange(ctx: ApiContext, size: number, value: string | undefined): void {
   const refusal = new Refusal('invalid-parameter', `Range: the file has ${size} bytes`, { field: 'Range', value })
   const { error } = toErrorBody(refusal, () => undefined)
-  const payload = JSON.stringify({ error: { ...error, status: 416 } })
+  const payload = JSON.stringify(toSentError({ error: { ...error, status: 416 } }))
   send(ctx, { status: 416, type: JSON_TYPE, payload, headers: { 'Content-Range': `bytes */${size}` } })
   ctx.state.code = error.code
 }

@@ -7,7 +7,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorBody, ErrorCode } from '../error-answer.js'
+import { type ErrorCode, toSentError } from '../error-answer.js'
 import { type AnsweredRequest, headersOf, JSON_TYPE } from './send-reply.js'
 
 export interface PreRequestAnswer {
@@ -63,7 +63,7 @@ export function formatPreRequestAnswer(
   { status, code, message, headers = {} }: PreRequestAnswer,
   request: AnsweredRequest,
 ): string {
-  const payload = JSON.stringify({ error: { code, message, status } } satisfies ErrorBody)
+  const payload = JSON.stringify(toSentError({ error: { code, message, status } }))
   const fields = headersOf({ type: JSON_TYPE, payload, headers: { ...headers, Connection: 'close' } }, request)
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', payload].join('\r\n')

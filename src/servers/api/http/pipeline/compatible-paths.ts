@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiContext } from '../context/api-context.js'
 import type { Place } from '../context/place.js'
-import type { ErrorBody } from '../error-answer.js'
+import { type ErrorBody, toSentError } from '../error-answer.js'
 import type { CompatibleService, ServiceError } from '../route/compatible-service.js'
 import type { Route } from '../route/route.js'
 import type { Endpoint, RouteTable } from './route-table.js'
@@ -44,16 +44,10 @@ export class CompatiblePaths {
   /** An error as the client of this request reads it. */
   toError({ req, state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
     const service = place.mount === 'compatible' ? this.find(place, req.headers) : undefined
-    return service?.toError(body, identity.requestId) ?? toOwnError(body)
+    return service?.toError(body, identity.requestId) ?? { status: body.error.status, body: toSentError(body) }
   }
 
   private find({ path }: Place, headers: IncomingHttpHeaders): CompatibleService | undefined {
     return this.services.find(({ owns }) => owns(path, headers))
   }
-}
-
-/** `name`, `message` and `statusCode` are where the client of Resend reads them. */
-function toOwnError(body: ErrorBody): ServiceError {
-  const { code, message, status } = body.error
-  return { status, body: { ...body, name: code, message, statusCode: status } }
 }

@@ -14,7 +14,7 @@ import type { Test } from 'tap'
 import { temporaryFolder } from '../database/database.js'
 import { runProgram } from './run-program.js'
 
-interface RelayTarget {
+export interface RelayTarget {
   readonly port: number
   readonly key: string
   readonly caFile: string
@@ -34,6 +34,11 @@ interface MxTarget {
 /** To a submission port. */
 export function startPostfix(t: Test, target: RelayTarget): Promise<Postfix> {
   return start(t, target.port, submissionSettings(target))
+}
+
+/** A host that relays all its mail to a submission port, over verified TLS with AUTH PLAIN. */
+export function startPostfixSatellite(t: Test, target: RelayTarget): Promise<Postfix> {
+  return start(t, target.port, satelliteSettings(target))
 }
 
 export function startPostfixToMx(t: Test, target: MxTarget): Promise<Postfix> {
@@ -108,6 +113,15 @@ function submissionSettings({ port, key, caFile }: RelayTarget): string {
 smtp_tls_CAfile = ${caFile}
 smtp_sasl_password_maps = inline:{ { [localhost]:${port} = app:${key} } }
 transport_maps = inline:{ { tls@sink.test = secure:[localhost]:${port} } }
+`
+}
+
+function satelliteSettings({ port, key, caFile }: RelayTarget): string {
+  return `smtp_tls_security_level = none
+smtp_tls_CAfile = ${caFile}
+smtp_sasl_password_maps = inline:{ { [localhost]:${port} = app:${key} } }
+default_transport = secure:[localhost]:${port}
+relayhost =
 `
 }
 

@@ -1,0 +1,81 @@
+/**
+ * The placeholders of Mailgun: `%recipient.name%` stands for a value of one recipient, and `%unsubscribe_url%` and its
+ * kin for a link by which recipients unsubscribe.
+ *
+ * A placeholder without a value stays as it is, as it does there.
+ */
+import type { NamedAddress } from '../../../base/mail/named-address.js'
+import { UNSUBSCRIBE_URL } from '../../../workspaces/content/template-text.js'
+
+/** A recipient, and the values for it. */
+export interface Person {
+  readonly mailbox: NamedAddress
+  readonly values: ReadonlyMap<string, string>
+}
+
+const place = /%recipient(?:\.([^%\r\n]{1,200})|_(email|name|fname|lname))?%/g
+
+interface Place {
+  /** As it is written. */
+  readonly written: string
+  /** Null for what is known of every recipient. */
+  readonly name: string | null
+}
+
+/** A text with placeholders, which is searched once and filled for many recipients. */
+export class PersonalText {
+  private readonly pieces: readonly (string | Place)[]
+
+  constructor(readonly written: string) {
+    const pieces: (string | Place)[] = []
+    let end = 0
+    for (const { 0: found, 1: name = null, index } of written.matchAll(place)) {
+      pieces.push(written.slice(end, index), { written: found, name })
+      end = index + found.length
+    }
+    this.pieces = [...pieces, written.slice(end)]
+  }
+
+  fill(person: Person): string {
+    return this.pieces.map((piece) => (typeof piece === 'string' ? piece : valueOf(piece, person))).join('')
+  }
+}
+
+function valueOf({ written, name }: Place, { mailbox: { address, name: fullName }, values }: Person): string {
+  if (name !== null) return values.get(name) ?? written
+  const words = fullName.split(' ')
+  const known: Readonly<Record<string, string>> = {
+    '%recipient%': fullName === '' ? address : `${fullName} <${address}>`,
+    '%recipient_email%': address,
+    '%recipient_name%': fullName,
+    '%recipient_fname%': words[0] ?? '',
+    '%recipient_lname%': words.slice(1).join(' '),
+  }
+  return known[written] ?? written
+}
+
+/** Fills all texts within a value of JSON. */
+export function fillTexts(value: unknown, person: Person): unknown {
+  if (typeof value === 'string') return new PersonalText(value).fill(person)
+  if (Array.isArray(value)) return value.map((item) => fillTexts(item, person))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fillTexts(item, person)]))
+}
+
+const bodyLink = /%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%/g
+
+/** The links become our own. An address to which readers write is left out, because there is a link for it. */
+export function replaceBodyLinks(body: string): string {
+  return body.replace(bodyLink, (written) => (written.endsWith('_url%') ? `{{${UNSUBSCRIBE_URL}}}` : ''))
+}
+
+const fieldLink = /<(?:mailto:)?%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%(?:\?[^<>]{0,200})?>/g
+
+/** The elements of a field List-Unsubscribe that the client wrote itself. Empty if there are none. */
+export function removeFieldLinks(value: string): string {
+  const elements = value.replace(fieldLink, '').split(',')
+  return elements
+    .map((element) => element.trim())
+    .filter((element) => element !== '')
+    .join(', ')
+}

@@ -29,6 +29,8 @@ import { cancelRoute, rescheduleRoute } from '../../servers/api/emails/change.js
 import { clicksRoute } from '../../servers/api/emails/clicks.js'
 import { createRoute } from '../../servers/api/emails/create.js'
 import { EmailAcceptance } from '../../servers/api/emails/email-acceptance.js'
+import { MessageAcceptance } from '../../servers/api/emails/message-acceptance.js'
+import { sendMessageRoute } from '../../servers/api/emails/send-message.js'
 import { listRoute } from '../../servers/api/emails/list.js'
 import { rawRoute, showRoute } from '../../servers/api/emails/show.js'
 import { eventRoutes } from '../../servers/api/events/events.js'
@@ -92,7 +94,13 @@ const unknownLinkPage = renderNotePage(
   'It may be incomplete, or the message is so old that its links were removed.',
 )
 
-export function buildApiRoutes(parts: RouteParts, acceptance: EmailAcceptance): readonly Route[] {
+/** What accepts mail, for our routes and those of other services. */
+export interface Doors {
+  readonly acceptance: EmailAcceptance
+  readonly messages: MessageAcceptance
+}
+
+export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Doors): readonly Route[] {
   const { config, read, commit, identity, people } = parts
   const { public_url: publicUrl } = config.service
   const importing = buildImportDeps(parts)
@@ -104,7 +112,7 @@ export function buildApiRoutes(parts: RouteParts, acceptance: EmailAcceptance): 
   const ofMail = { read, commit, secret: identity.returnPathSecret, unknownLinkPage }
   return [
     ...apiKeyRoutes(parts),
-    createRoute(acceptance),
+    createRoute(acceptance, sendMessageRoute(messages)),
     batchRoute(acceptance),
     listRoute(reading),
     showRoute(reading),
@@ -159,19 +167,19 @@ export function buildApiRoutes(parts: RouteParts, acceptance: EmailAcceptance): 
   ]
 }
 
-/** What accepts emails, for our routes and those of other services. */
-export function buildAcceptance(parts: RouteParts): EmailAcceptance {
+export function buildDoors(parts: RouteParts): Doors {
   const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(new MemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)
   const storedParts = { read, templates, memory, filler: new ContentFiller(links, parts.composing) }
   const { hostname, public_url: publicUrl } = config.service
-  return new EmailAcceptance({
+  const acceptance = new EmailAcceptance({
     ...parts,
     composer: new EmailComposer({ ...parts, hostname, publicUrl, links }),
     storedParts,
     refusalOf: (...batch) => limits.charger.findBatchRefusal(...batch),
   })
+  return { acceptance, messages: new MessageAcceptance(parts) }
 }
 
 function buildImportDeps(parts: RouteParts): ImportRouteDeps {

@@ -8,7 +8,7 @@ import { buildOpenApiDocument, buildServiceDocument } from '../../servers/api/op
 import type { RestApi } from '../../servers/api/rest/rest-api.js'
 import type { AppFiles } from '../../servers/pages/app-files.js'
 import { UiPages } from '../../servers/pages/ui-pages.js'
-import { buildAcceptance, buildApiRoutes, type RouteParts } from './api-routes.js'
+import { buildApiRoutes, buildDoors, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 
 export interface ServedRoutes {
@@ -20,9 +20,9 @@ export interface ServedRoutes {
 /** Begins to answer requests; returns the routes. `files` are those of the dashboard, or null if it is off. */
 export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
   const { service, ui, api: settings } = parts.config
-  const acceptance = buildAcceptance(parts)
-  const routes = buildApiRoutes(parts, acceptance)
-  const services = buildCompatibleServices(settings.compatible, acceptance)
+  const doors = buildDoors(parts)
+  const routes = buildApiRoutes(parts, doors)
+  const services = buildCompatibleServices(settings.compatible, doors)
   const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
   const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
   const browser = ui.enabled ? wireBrowserApi(parts) : undefined

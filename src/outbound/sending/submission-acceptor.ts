@@ -8,7 +8,9 @@ import { type Header, readFieldValue, scanHeader } from '../../base/mail/header-
 import type { Clock } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Read } from '../../base/storage/db/prepared.js'
+import type { Tag } from '../../base/storage/tables/email-tables.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import type { HeaderOptions } from './dialect-fields.js'
 import type { EmailCommitter } from './email-committer.js'
 import type { EmailPreparer } from './email-preparer.js'
 import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
@@ -29,16 +31,33 @@ interface AcceptorDeps {
   readonly committer: Pick<EmailCommitter, 'commit'>
 }
 
+/** What a client says beyond the message. */
+export interface SubmissionExtras {
+  readonly source?: 'smtp' | 'rest'
+  /** It counts before that of the message. Null if there is none. */
+  readonly idempotencyKey?: string | null
+  readonly tags?: readonly Tag[]
+  /** True if nothing is sent: the email is recorded as cancelled. */
+  readonly isTest?: boolean
+  /** True if the email is also recorded when all of its recipients are suppressed. */
+  readonly keepsSuppressed?: boolean
+}
+
 export class SubmissionAcceptor {
   constructor(private readonly deps: AcceptorDeps) {}
 
   /** Resolves once the message is on disk. */
-  async accept(principal: Principal, message: SubmittedMessage): Promise<AcceptedEmail> {
+  async accept(
+    principal: Principal,
+    message: SubmittedMessage,
+    extras: SubmissionExtras = {},
+  ): Promise<AcceptedEmail> {
     const { read, clock, preparer, committer } = this.deps
     const now = clock()
     const header = scanHeader(message.raw)
     const summary = summarizeMessage(message.raw, header)
-    const { idempotencyKey, ...options } = readServiceFields(extractServiceFields(message.raw, header), now)
+    const written = readServiceFields(extractServiceFields(message.raw, header), now)
+    const { idempotencyKey, ...options } = addExtras(written, extras)
     const use = idempotencyKey === null ? null : toKeyUse(principal, message, idempotencyKey)
     const before = use === null ? null : findEarlierUse(read, use, now)
     if (before !== null) return toAcceptedEmail(before.emailId)
@@ -46,13 +65,14 @@ export class SubmissionAcceptor {
     const emailId = uuidv7(now)
     const prepared = preparer.prepare(principal, {
       emailId,
-      source: 'smtp',
+      source: extras.source ?? 'smtp',
       message,
       header,
       summary,
       options,
       templateId: null,
       tracking: null,
+      keepsSuppressed: extras.keepsSuppressed ?? false,
       now,
     })
     const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
@@ -60,6 +80,18 @@ export class SubmissionAcceptor {
     if (other !== null) return toAcceptedEmail(other.emailId)
     const repeated = [...new Set(findRepeatedFields(header).map(({ name }) => name))]
     return repeated.length === 0 ? { emailId } : { emailId, repeated }
+  }
+}
+
+function addExtras(
+  written: HeaderOptions,
+  { idempotencyKey = null, tags = [], isTest = false }: SubmissionExtras,
+): HeaderOptions {
+  return {
+    ...written,
+    idempotencyKey: idempotencyKey ?? written.idempotencyKey,
+    tags: [...written.tags, ...tags],
+    dropped: isTest || written.dropped === true,
   }
 }
 

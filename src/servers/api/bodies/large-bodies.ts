@@ -7,6 +7,8 @@ import { bulkRequest } from '../audiences/bulk-contacts.js'
 import { broadcastChange, broadcastRequest } from '../broadcasts/broadcast-fields.js'
 import { postmarkBatch, postmarkEmail, postmarkTemplateBatch } from '../compatible/postmark.js'
 import { sendGridMail } from '../compatible/sendgrid-mail.js'
+import { sesBulkEmail, sesEmail } from '../compatible/ses-email.js'
+import { zeptoMail } from '../compatible/zeptomail-request.js'
 import { templateChange, templateRequest } from '../content/template-fields.js'
 import { previewRequest } from '../content/template-pages.js'
 import { renderRequest } from '../content/templates.js'
@@ -33,6 +35,9 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   postmarkBatch,
   postmarkTemplateBatch,
   sendGridMail,
+  sesEmail,
+  sesBulkEmail,
+  zeptoMail,
 }
 
 const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))

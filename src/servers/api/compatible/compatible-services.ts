@@ -1,15 +1,23 @@
 /** The hosted services whose client libraries work unchanged, and what to say of the paths of others. */
 import type { EmailAcceptance } from '../emails/email-acceptance.js'
+import type { MessageAcceptance } from '../emails/message-acceptance.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { postmarkService } from './postmark.js'
 import { sendGridService } from './sendgrid.js'
+import { sesService } from './ses.js'
+import { zeptoMailService } from './zeptomail.js'
 
 /** Those that `api.compatible` names. */
 export function buildCompatibleServices(
   names: readonly string[],
-  acceptance: EmailAcceptance,
+  { acceptance, messages }: { readonly acceptance: EmailAcceptance; readonly messages: MessageAcceptance },
 ): readonly CompatibleService[] {
-  return [postmarkService(acceptance), sendGridService(acceptance)].filter(({ name }) => names.includes(name))
+  return [
+    postmarkService(acceptance),
+    sendGridService(acceptance),
+    sesService(acceptance, messages),
+    zeptoMailService(acceptance),
+  ].filter(({ name }) => names.includes(name))
 }
 
 const PAGE = 'docs/coming-from.md'

@@ -65,7 +65,8 @@ type EmailDraft = Pick<EmailRequest, 'from' | 'to'> & {
 /** The email without the fields that are undefined or empty. */
 export function toEmailRequest(draft: EmailDraft): EmailRequest {
   const given = Object.entries(draft).filter(([, value]) => value !== undefined && !isEmptyList(value))
-  return { ...(Object.fromEntries(given) as EmailDraft & EmailRequest), priority: 'normal' }
+  // Cc or Bcc alone may name recipients.
+  return { ...(Object.fromEntries(given) as EmailDraft & EmailRequest), to: draft.to, priority: 'normal' }
 }
 
 function isEmptyList(value: unknown): boolean {

@@ -10,14 +10,18 @@ import { idempotencyHeaders } from './idempotency-key.js'
 /** Opens and clicks are tracked if neither the request nor the domain says otherwise. */
 const door = { tracksByDefault: true, toItem: toCreatedEmail }
 
-export function createRoute(acceptance: EmailAcceptance): Route {
+/** `message` takes a body that is a composed message. */
+export function createRoute(acceptance: EmailAcceptance, message: Route): Route {
   return route<undefined, EmailRequest>({
     method: 'POST',
     path: '/emails',
     area: 'send',
     tag: 'Emails',
     summary: 'Send an email, now or later',
-    description: 'Recipients on the suppression list are skipped; the others are sent to.',
+    description:
+      'Recipients on the suppression list are skipped; the others are sent to. A body of type `message/rfc822` is a ' +
+      'composed message; `?from=` and `?to=` (repeatable) are its envelope, else its header names them.',
+    otherwise: message,
     headers: idempotencyHeaders,
     body: emailRequest,
     maxBody: MAX_BODY,

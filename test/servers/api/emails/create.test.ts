@@ -9,6 +9,7 @@ import { EmailAcceptance } from '../../../../src/servers/api/emails/email-accept
 import { emailRequest } from '../../../../src/servers/api/emails/email-request.js'
 import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
+import type { Route } from '../../../../src/servers/api/http/route/route.js'
 import { createKeylessPrincipal } from '../../../../src/workspaces/accounts/access/principal.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
@@ -277,7 +278,7 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
     hasDiskSpace: () => false,
     refusalOf: never,
   })
-  const { run } = createRoute(acceptance)
+  const { run } = createRoute(acceptance, {} as Route)
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
   const body = parseInput(emailRequest, email)

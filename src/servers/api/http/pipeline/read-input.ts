@@ -121,7 +121,8 @@ function requireFingerprint(fingerprint: string | null): string {
 }
 
 /** Mail clients, scanners and services add parameters to the query. */
-function ignoresQuery({ area }: Route): boolean {
+function ignoresQuery({ area, raw }: Route): boolean {
+  if (raw?.takesQuery === true) return true
   return area === 'tracking' || area === 'page' || area === 'callback'
 }
 

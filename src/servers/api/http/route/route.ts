@@ -80,6 +80,8 @@ export interface RawBody<Body> {
   readonly types: readonly string[]
   /** Bytes. */
   readonly limit: number
+  /** True if `run` reads the query, whatever it has. */
+  readonly takesQuery?: boolean
   /** `contentType` is the field of the request. Throws a Refusal. */
   readonly parse: (raw: Buffer, contentType: string) => Promise<Body> | Body
   /** The fields of a form, for the OpenAPI document. Absent for text. */

@@ -20,9 +20,10 @@ export interface ServedRoutes {
 /** Begins to answer requests; returns the routes. `files` are those of the dashboard, or null if it is off. */
 export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
   const { service, ui, api: settings } = parts.config
+  const { hostname, public_url: publicUrl } = service
   const doors = buildDoors(parts)
   const routes = buildApiRoutes(parts, doors)
-  const services = buildCompatibleServices(settings.compatible, doors)
+  const services = buildCompatibleServices(settings.compatible, { ...parts, ...doors, hostname, publicUrl })
   const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
   const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
   const browser = ui.enabled ? wireBrowserApi(parts) : undefined

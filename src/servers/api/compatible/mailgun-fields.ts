@@ -74,8 +74,10 @@ const jsonObject = z.string().transform((text, context): Readonly<Record<string,
   return isRecord(value) ? value : refuse('must be a JSON object')
 })
 
+const templateValues = jsonObject.transform((value): unknown => value).pipe(templateData)
+
 /** The field by which older clients give the values of a template. */
-export const variablesField = z.object({ 'h:X-Mailgun-Variables': jsonObject.pipe(templateData) })
+export const variablesField = z.object({ 'h:X-Mailgun-Variables': templateValues })
 
 /** Undefined for text that is not JSON, nests too deep or has too many values. */
 function tryParseJson(text: string): unknown {
@@ -135,6 +137,10 @@ export const mailgunOptions = {
   'o:testmode': flag.optional().meta({ description: 'The email is recorded and not sent.' }),
 } as const
 
+export const mailgunVariables = z.record(z.string().min(1).max(MAX_TAG_TEXT), z.string()).default({}).meta({
+  description: 'Each is a field `v:name` of the form, and comes back in events.',
+})
+
 export const mailgunFields = z.object({
   from: oneAddress,
   to: mailgunAddresses.refine((list) => list.length > 0, 'is required'),
@@ -144,15 +150,13 @@ export const mailgunFields = z.object({
   html: z.string().optional(),
   text: z.string().optional(),
   template: z.string().min(1).max(256).optional().meta({ description: 'The alias or the id of a template here.' }),
-  't:variables': jsonObject.pipe(templateData).optional().meta({ description: 'Values of the template, in JSON.' }),
+  't:variables': templateValues.optional().meta({ description: 'Values of the template, in JSON.' }),
   'recipient-variables': recipientVariables.optional(),
   ...mailgunOptions,
   h: withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', z.record(z.string(), z.string()))
     .default({})
     .meta({ description: 'Each is a field `h:Name` of the form.' }),
-  v: z.record(z.string().min(1).max(MAX_TAG_TEXT), z.string()).default({}).meta({
-    description: 'Each is a field `v:name` of the form, and comes back in events.',
-  }),
+  v: mailgunVariables,
   attachment: files.meta({ description: 'Files; the field may occur several times.' }),
   inline: images.meta({ description: 'Images that the HTML shows as `cid:` and their filenames.' }),
 })

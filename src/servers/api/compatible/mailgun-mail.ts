@@ -24,7 +24,7 @@ const VARIABLES_FIELD = 'x-mailgun-variables'
 
 const checked: z.ZodType = z.custom<EmailRequest>().check(...emailRules)
 
-export class MailgunMail implements RequestList {
+export class MailgunMail {
   private readonly subject: PersonalText
   private readonly bodies: { readonly html: PersonalText | undefined; readonly text: PersonalText | undefined }
   private readonly headers: readonly (readonly [name: string, value: PersonalText])[]
@@ -54,6 +54,14 @@ export class MailgunMail implements RequestList {
     return this.persons?.length ?? 1
   }
 
+  /** The email for all recipients. Null if each recipient gets one. */
+  get single(): EmailRequest | null {
+    if (this.persons !== null) return null
+    const email = this.build(null, null)
+    if (email instanceof Refusal) throw email
+    return email
+  }
+
   get isTest(): boolean {
     return this.fields['o:testmode'] ?? false
   }
@@ -64,13 +72,9 @@ export class MailgunMail implements RequestList {
     return [...attachment, ...inline].reduce((sum, { content }) => sum + content.length, html.length + text.length)
   }
 
-  /** The emails. `messageId` is that of all of them: clients find what happened to a request by it. */
+  /** An email for each recipient, with the same Message-ID: clients find what happened to a request by it. */
   withMessageId(messageId: string): RequestList {
-    return { length: this.length, [Symbol.iterator]: () => this.emails(this.persons === null ? null : messageId) }
-  }
-
-  *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
-    yield* this.emails(null)
+    return { length: this.length, [Symbol.iterator]: () => this.emails(messageId) }
   }
 
   /** Rejects with the first Refusal of an email, in steps: nothing may be sent if one of them is wrong. */
@@ -82,8 +86,8 @@ export class MailgunMail implements RequestList {
     }
   }
 
-  private *emails(messageId: string | null): Generator<EmailRequest | Refusal> {
-    for (const person of this.persons ?? [null]) yield this.build(person, messageId)
+  private *emails(messageId: string): Generator<EmailRequest | Refusal> {
+    for (const person of this.persons ?? []) yield this.build(person, messageId)
   }
 
   private build(person: Person | null, messageId: string | null): EmailRequest | Refusal {

@@ -36,7 +36,8 @@ export function firstUuidv7(now: number): string {
 
 /** Epoch milliseconds, or null if the text is no UUIDv7. */
 export function timeOfUuid(text: string): number | null {
-  const [, high = '', low = ''] = /^([\da-f]{8})-([\da-f]{4})-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.exec(text) ?? []
+  const [, high = '', low = ''] =
+    /^([\da-f]{8})-([\da-f]{4})-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.exec(text) ?? []
   return high === '' ? null : Number.parseInt(high + low, 16)
 }
 

@@ -49,11 +49,7 @@ export class SubmissionAcceptor {
   constructor(private readonly deps: AcceptorDeps) {}
 
   /** Resolves once the message is on disk. */
-  async accept(
-    principal: Principal,
-    message: SubmittedMessage,
-    extras: SubmissionExtras = {},
-  ): Promise<AcceptedEmail> {
+  async accept(principal: Principal, message: SubmittedMessage, extras: SubmissionExtras = {}): Promise<AcceptedEmail> {
     const { read, clock, preparer, committer } = this.deps
     const now = clock()
     const header = scanHeader(message.raw)

@@ -102,7 +102,8 @@ async function findPage(read: Read, filter: EventFilter, page: TypesPage): Promi
     if (recipient !== undefined) return firstOfRecipient(read, { ...page, workspaceId, recipient })
     return mergeTypes(page, (ofType) => seqsOfType[page.order](read, { ...ofType, workspaceId }))
   }
-  if (recipient === undefined) return mergeTypes(page, (ofType) => seqsOfEmail[page.order](read, { ...ofType, emailId }))
+  if (recipient === undefined)
+    return mergeTypes(page, (ofType) => seqsOfEmail[page.order](read, { ...ofType, emailId }))
   return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }, page.order))
 }
 
@@ -115,7 +116,9 @@ async function mergeTypes(
 ): Promise<readonly SeqRow[]> {
   const found: SeqRow[] = []
   for (const type of types) found.push(...(await find({ ...range, type })))
-  return found.sort((one, other) => (order === 'desc' ? other.seq - one.seq : one.seq - other.seq)).slice(0, range.limit)
+  return found
+    .sort((one, other) => (order === 'desc' ? other.seq - one.seq : one.seq - other.seq))
+    .slice(0, range.limit)
 }
 
 function selectFirst<Values extends TypePage>({ db, slot }: StatementBuilder<Values>, order: Order) {

@@ -49,7 +49,11 @@ async function readAll(
   const all: ListedEvent[] = []
   for (;;) {
     const last = all.at(-1)?.seq
-    const page = await listEvents(read, filter, { ...(order === 'asc' ? { after: last } : { before: last }), order, limit })
+    const page = await listEvents(read, filter, {
+      ...(order === 'asc' ? { after: last } : { before: last }),
+      order,
+      limit,
+    })
     all.push(...page)
     if (page.length < limit) return all
   }

@@ -8,10 +8,7 @@ import { sesService } from './ses.js'
 import { zeptoMailService } from './zeptomail.js'
 
 /** Those that `api.compatible` names. */
-export function buildCompatibleServices(
-  names: readonly string[],
-  deps: MailgunDeps,
-): readonly CompatibleService[] {
+export function buildCompatibleServices(names: readonly string[], deps: MailgunDeps): readonly CompatibleService[] {
   const { acceptance, messages } = deps
   return [
     postmarkService(acceptance),
@@ -42,7 +39,9 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
     return `the interface of ${service} is not served here: read ${PAGE} for the fields of /v1/emails, or send over SMTP`
   }
   const off = servedPaths.find(([form, name]) => form.test(path) && !names.includes(name))?.[1]
-  return off === undefined ? null : `the interface of ${off} is off: api.compatible in the configuration names those that are on`
+  return off === undefined
+    ? null
+    : `the interface of ${off} is off: api.compatible in the configuration names those that are on`
 }
 
 /** Paths of the services that can be served. */

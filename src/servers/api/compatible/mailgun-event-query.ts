@@ -3,12 +3,12 @@
  * nothing else: a forged one can only change which events of the workspace are read.
  */
 import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { parseJsonBody } from '../http/input/json-body.js'
-import { addressInQuery, wholeNumber } from '../http/input/values.js'
-import { Refusal } from '../../../base/mail/refusal.js'
 import { parseInput } from '../http/input/parse-input.js'
+import { addressInQuery, wholeNumber } from '../http/input/values.js'
 import { typesOfEvents } from './mailgun-event.js'
 
 const MAX_LIMIT = 300
@@ -37,7 +37,9 @@ export const mailgunEventQuery = z.strictObject({
   begin: time.optional(),
   end: time.optional(),
   ascending: z.enum(['yes', 'no', 'true', 'false']).optional().meta({ description: '`yes`: the oldest first.' }),
-  limit: wholeNumber(1, MAX_LIMIT).default(100).meta({ description: `At most ${MAX_LIMIT}. Default 100.` }),
+  limit: wholeNumber(1, MAX_LIMIT)
+    .default(100)
+    .meta({ description: `At most ${MAX_LIMIT}. Default 100.` }),
 })
 
 type Given = z.output<typeof mailgunEventQuery>
@@ -68,7 +70,8 @@ export const firstPosition: Position = { seq: null, isBack: false }
 export function toEventQuery(given: Given, position: Position): EventPageQuery {
   const { event, tags, severity, recipient, begin, end, ascending, limit } = given
   const names = event === undefined ? null : splitWords(event.toLowerCase(), / or /)
-  const isUp = ascending === undefined ? begin !== undefined && begin <= (end ?? begin) : ['yes', 'true'].includes(ascending)
+  const isUp =
+    ascending === undefined ? begin !== undefined && begin <= (end ?? begin) : ['yes', 'true'].includes(ascending)
   const isReversed = begin !== undefined && end !== undefined && begin > end
   const [from, to] = isReversed ? [end, begin] : [begin, end]
   return {

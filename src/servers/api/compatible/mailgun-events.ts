@@ -24,9 +24,7 @@ const STEP = 100
 const MAX_STEPS = 100
 
 const paging = z.object({ first: z.string(), last: z.string(), next: z.string(), previous: z.string() })
-const page = z
-  .object({ items: z.array(z.record(z.string(), z.unknown())), paging })
-  .meta({ id: 'MailgunEvents' })
+const page = z.object({ items: z.array(z.record(z.string(), z.unknown())), paging }).meta({ id: 'MailgunEvents' })
 
 const common = { method: 'GET', area: 'read', tag: 'Events', refusals: [] } as const
 const answers = { 200: { description: 'A page. The page after the last is empty.', schema: page } }

@@ -90,7 +90,9 @@ function tryParseJson(text: string): unknown {
 
 const recipientVariables = jsonObject
   .pipe(z.record(z.string(), z.record(z.string(), z.unknown())))
-  .transform((given) => new Map(Object.entries(given).map(([address, values]) => [address.toLowerCase(), toTexts(values)])))
+  .transform(
+    (given) => new Map(Object.entries(given).map(([address, values]) => [address.toLowerCase(), toTexts(values)])),
+  )
   .meta({
     description: 'Values of each recipient, by address, in JSON. Each recipient then gets an email alone.',
     example: '{"bob@example.com": {"name": "Bob"}}',
@@ -121,7 +123,9 @@ const deliveryTime = z
   })
   .meta({ description: 'When to send it, at most 30 days ahead.', example: 'Thu, 31 Jan 2030 09:00:00 +0000' })
 
-const bytes = z.custom<Buffer>(Buffer.isBuffer).meta({ override: { type: 'string', contentMediaType: 'application/octet-stream' } })
+const bytes = z
+  .custom<Buffer>(Buffer.isBuffer)
+  .meta({ override: { type: 'string', contentMediaType: 'application/octet-stream' } })
 const file = z.object({ filename, content: bytes, contentType: contentType.optional() })
 const files = z.array(file).optional()
 const images = z.array(file.extend({ filename: contentId })).optional()
@@ -181,7 +185,11 @@ export function collectMailgunFields({ fields, files }: Form): Readonly<Record<s
     const last = values.at(-1) ?? ''
     if (name.startsWith('h:')) named.h.set(name.slice(2), last)
     else if (name.startsWith('v:')) named.v.set(name.slice(2), last)
-    else if (lists.has(name)) addTo(name, values.filter((value) => value !== ''))
+    else if (lists.has(name))
+      addTo(
+        name,
+        values.filter((value) => value !== ''),
+      )
     else if (last !== '' || texts.has(name)) single.set(name, last)
   }
   for (const file of files) addTo(plainNameOf(file.field), [toFile(file)])

@@ -13,7 +13,7 @@ import { type EmailRequest, emailRules } from '../emails/email-request.js'
 import { parseInput } from '../http/input/parse-input.js'
 import { toEmailRequest, toFiles, toTags } from './fields.js'
 import { type MailgunFields, mailgunAddresses, variablesField } from './mailgun-fields.js'
-import { fillTexts, PersonalText, type Person, removeFieldLinks, replaceBodyLinks } from './mailgun-placeholders.js'
+import { fillTexts, type Person, PersonalText, removeFieldLinks, replaceBodyLinks } from './mailgun-placeholders.js'
 
 /** 1 GB: the most bytes of bodies and files in all emails of a request together. */
 const MAX_TOTAL = 1_073_741_824
@@ -153,11 +153,12 @@ export class MailgunMail {
   private filesOf(person: Person | null): Parameters<typeof toFiles>[0] {
     const { attachment = [], inline = [] } = this.fields
     const isShared = person !== null && this.length > 1
-    return [...attachment.map((file) => ({ ...file, contentId: undefined })), ...inline.map((file) => ({ ...file, contentId: file.filename }))].map(
-      ({ filename, content, contentType, contentId }) => {
-        return { filename, content: isShared ? Buffer.from(content) : content, contentType, contentId }
-      },
-    )
+    return [
+      ...attachment.map((file) => ({ ...file, contentId: undefined })),
+      ...inline.map((file) => ({ ...file, contentId: file.filename })),
+    ].map(({ filename, content, contentType, contentId }) => {
+      return { filename, content: isShared ? Buffer.from(content) : content, contentType, contentId }
+    })
   }
 }
 
@@ -216,7 +217,10 @@ interface Variables {
 function readVariables(headers: MailgunFields['h']): Variables {
   const [, text = '{}'] = Object.entries(headers).find(([name]) => name.toLowerCase() === VARIABLES_FIELD) ?? []
   const values = parseInput(variablesField, { 'h:X-Mailgun-Variables': text })['h:X-Mailgun-Variables']
-  const texts = Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])
+  const texts = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
   return { values, texts: Object.fromEntries(texts) }
 }
 

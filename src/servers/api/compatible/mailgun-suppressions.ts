@@ -64,10 +64,7 @@ type Added = z.output<typeof added>
 
 /** One address, or a list. */
 export const mailgunSuppressions = z
-  .union([
-    added.transform((one) => [one]),
-    withMaxSize(MAX_ADDRESSES, 'addresses', z.array(added).min(1)),
-  ])
+  .union([added.transform((one) => [one]), withMaxSize(MAX_ADDRESSES, 'addresses', z.array(added).min(1))])
   .meta({ id: 'MailgunSuppressions', example: [{ address: 'bob@example.com' }] })
 
 const query = z.strictObject({
@@ -89,7 +86,12 @@ const common = { tag: 'Suppressions', refusals: [] } as const
 const domain = 'A domain of the workspace. The list is that of all its domains.'
 
 export function mailgunSuppressionRoutes(deps: MailgunDeps): readonly Route[] {
-  return lists.flatMap((list) => [listRoute(deps, list), addRoute(deps, list), showRoute(deps, list), removeRoute(deps, list)])
+  return lists.flatMap((list) => [
+    listRoute(deps, list),
+    addRoute(deps, list),
+    showRoute(deps, list),
+    removeRoute(deps, list),
+  ])
 }
 
 function listRoute(deps: MailgunDeps, list: List): Route {
@@ -131,9 +133,19 @@ function addRoute(deps: MailgunDeps, list: List): Route {
   } as const
   const byForm = route<undefined, readonly Added[]>({
     ...about,
-    raw: { types: formTypes, limit: MAX_JSON, schema: added, parse: async (raw, type) => parseForm(await readForm(raw, type)) },
+    raw: {
+      types: formTypes,
+      limit: MAX_JSON,
+      schema: added,
+      parse: async (raw, type) => parseForm(await readForm(raw, type)),
+    },
   })
-  return route<undefined, readonly Added[]>({ ...about, body: mailgunSuppressions, maxBody: MAX_JSON, otherwise: byForm })
+  return route<undefined, readonly Added[]>({
+    ...about,
+    body: mailgunSuppressions,
+    maxBody: MAX_JSON,
+    otherwise: byForm,
+  })
 }
 
 function parseForm({ fields }: Form): readonly Added[] {
@@ -148,7 +160,8 @@ async function addAll(deps: MailgunDeps, list: List, call: Call<undefined, reado
   for (let from = 0; from < body.length; from += COMMIT_STEP) {
     const portion = body.slice(from, from + COMMIT_STEP).map(({ address: email, error }) => {
       const bounce = { bounce_type: 'hard', bounce_subtype: 'imported' }
-      const metadata = list.name === 'bounces' ? { ...bounce, ...(error === undefined ? {} : { diagnostic_code: error }) } : {}
+      const metadata =
+        list.name === 'bounces' ? { ...bounce, ...(error === undefined ? {} : { diagnostic_code: error }) } : {}
       return addSuppression({ workspaceId, email, reason: list.reason, sourceEmailId: null, metadata, at })
     })
     await deps.commit(portion)

@@ -38,7 +38,10 @@ const sent = z
     id: z.string().meta({ description: 'The Message-ID. Emails of one request have the same.' }),
     message: z.string(),
   })
-  .meta({ id: 'MailgunAnswer', example: { id: '<01a1ff35-3880-7ef5-bbba-0d7e1de2529c@mail.example.com>', message: 'Queued. Thank you.' } })
+  .meta({
+    id: 'MailgunAnswer',
+    example: { id: '<01a1ff35-3880-7ef5-bbba-0d7e1de2529c@mail.example.com>', message: 'Queued. Thank you.' },
+  })
 
 type Sent = z.output<typeof sent>
 

@@ -15,7 +15,16 @@ import { toInputRefusal } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { type Route, route } from '../http/route/route.js'
-import { addressList, looseBase64, oneAddress, plainText, recipientList, toEmailRequest, toFiles, toTags } from './fields.js'
+import {
+  addressList,
+  looseBase64,
+  oneAddress,
+  plainText,
+  recipientList,
+  toEmailRequest,
+  toFiles,
+  toTags,
+} from './fields.js'
 import { postmarkError, toPostmarkError } from './postmark-errors.js'
 
 /** Messages of a batch. */

@@ -46,7 +46,9 @@ const personalization = z.object({
   from: mailbox.optional(),
   subject: subject.optional(),
   headers: customHeaders.optional(),
-  substitutions: words.optional().meta({ description: 'Words of subject, bodies and header fields, and their values.' }),
+  substitutions: words
+    .optional()
+    .meta({ description: 'Words of subject, bodies and header fields, and their values.' }),
   dynamic_template_data: templateData.optional(),
   custom_args: args.optional(),
   send_at: sendAt.optional(),
@@ -178,7 +180,8 @@ function replaceInFields(fields: Words, words: Words): Words | Refusal {
   const replaced = Object.entries(fields).map(([name, value]) => [name, replaceWords(value, words)] as const)
   for (const [name, value] of replaced) {
     const fault = findCustomFieldFault(name, value)
-    if (fault !== null) return new Refusal('invalid-parameter', `headers.${name}: ${fault}`, { field: `headers.${name}` })
+    if (fault !== null)
+      return new Refusal('invalid-parameter', `headers.${name}: ${fault}`, { field: `headers.${name}` })
   }
   return Object.fromEntries(replaced)
 }

@@ -116,7 +116,11 @@ function toRequest(given: Fields, context: z.RefinementCtx): SesRequest {
   return { kind: 'email', email }
 }
 
-function countRecipients({ ToAddresses = [], CcAddresses = [], BccAddresses = [] }: z.output<typeof destination>): number {
+function countRecipients({
+  ToAddresses = [],
+  CcAddresses = [],
+  BccAddresses = [],
+}: z.output<typeof destination>): number {
   return ToAddresses.length + CcAddresses.length + BccAddresses.length
 }
 
@@ -191,14 +195,15 @@ export const sesBulkEmail: z.ZodType<EmailRequest[]> = z
     DefaultEmailTags: tags,
     BulkEmailEntries: withMaxSize(MAX_ENTRIES, 'entries', z.array(entry).min(1)),
   })
-  .transform(({ FromEmailAddress: from, ReplyToAddresses: replyTo, DefaultContent, DefaultEmailTags, BulkEmailEntries }) =>
-    BulkEmailEntries.map(({ Destination: at, ReplacementTags, ReplacementEmailContent }) => {
-      const { Template } = DefaultContent
-      const own = ReplacementEmailContent?.ReplacementTemplate.ReplacementTemplateData
-      const tags = toTags(ReplacementTags ?? DefaultEmailTags)
-      const TemplateData = { ...Template.TemplateData, ...own }
-      return toEmail({ from, at, replyTo, tags }, { Template: { ...Template, TemplateData } })
-    }),
+  .transform(
+    ({ FromEmailAddress: from, ReplyToAddresses: replyTo, DefaultContent, DefaultEmailTags, BulkEmailEntries }) =>
+      BulkEmailEntries.map(({ Destination: at, ReplacementTags, ReplacementEmailContent }) => {
+        const { Template } = DefaultContent
+        const own = ReplacementEmailContent?.ReplacementTemplate.ReplacementTemplateData
+        const tags = toTags(ReplacementTags ?? DefaultEmailTags)
+        const TemplateData = { ...Template.TemplateData, ...own }
+        return toEmail({ from, at, replyTo, tags }, { Template: { ...Template, TemplateData } })
+      }),
   )
   .meta({
     id: 'SesBulkEmail',

@@ -6,7 +6,15 @@ import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
 import type { RequestedBody } from '../../../outbound/sending/message-content.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { RequestList } from '../emails/email-acceptance.js'
-import { addressText, bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData } from '../emails/email-fields.js'
+import {
+  addressText,
+  bodyText,
+  contentType,
+  filename,
+  MAX_RECIPIENTS,
+  oneLine,
+  templateData,
+} from '../emails/email-fields.js'
 import { customHeaders, type EmailRequest } from '../emails/email-request.js'
 import { missingIssue, parseInput } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
@@ -38,7 +46,12 @@ const file = z.union(
 const image = z.union(
   [
     z.object({ file_cache_key: cached, cid: z.string().max(255) }),
-    z.object({ content: looseBase64, cid: z.string().max(255), name: filename.optional(), mime_type: contentType.optional() }),
+    z.object({
+      content: looseBase64,
+      cid: z.string().max(255),
+      name: filename.optional(),
+      mime_type: contentType.optional(),
+    }),
   ],
   { error: 'must be {content, cid, mime_type} or {file_cache_key, cid}' },
 )
@@ -160,5 +173,9 @@ function replaceInBody(
 
 /** Line ends of values become blanks: a subject is one line. */
 function replaceInSubject(subject: string | undefined, words: Readonly<Record<string, string>>): string | undefined {
-  return subject === undefined ? undefined : replaceWords(subject, words).replace(/[\r\n]+/g, ' ').slice(0, MAX_SUBJECT)
+  return subject === undefined
+    ? undefined
+    : replaceWords(subject, words)
+        .replace(/[\r\n]+/g, ' ')
+        .slice(0, MAX_SUBJECT)
 }

@@ -86,9 +86,20 @@ interface FieldFault {
 const codes = { missing: 'TM_3201', invalid: 'TM_3301', key: 'TM_4001', limit: 'TM_3501' } as const
 
 function toError({ error: { code, message, status, details = {} } }: ErrorBody, requestId: string): ServiceError {
-  const kind = status === 401 ? 'key' : status === 429 || status === 402 ? 'limit' : code === 'missing_required_field' ? 'missing' : 'invalid'
+  const kind =
+    status === 401
+      ? 'key'
+      : status === 429 || status === 402
+        ? 'limit'
+        : code === 'missing_required_field'
+          ? 'missing'
+          : 'invalid'
   const faults = Array.isArray(details['errors']) ? (details['errors'] as readonly FieldFault[]) : []
-  const listed = faults.map(({ field, message: rule }) => ({ code, message: rule, target: field.slice(0, MAX_TAG_TEXT) }))
+  const listed = faults.map(({ field, message: rule }) => ({
+    code,
+    message: rule,
+    target: field.slice(0, MAX_TAG_TEXT),
+  }))
   const all = listed.length === 0 ? [{ code, message, target: '' }] : listed
   return { status, body: { error: { code: codes[kind], message, details: all, request_id: requestId } } }
 }

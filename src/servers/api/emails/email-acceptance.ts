@@ -94,11 +94,7 @@ export class EmailAcceptance {
    * Accepts the valid emails of a request. A Refusal among them stands for one that is invalid. Rejects with a Refusal
    * if a quota has no room for all. After each email it yields to the event loop.
    */
-  async acceptAll<Item>(
-    call: AnyCall,
-    requests: RequestList,
-    door: BatchDoor<Item>,
-  ): Promise<Accepted> {
+  async acceptAll<Item>(call: AnyCall, requests: RequestList, door: BatchDoor<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
     const before = this.findEarlier(call, use)
     if (before !== null) return repeated(before)

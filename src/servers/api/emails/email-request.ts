@@ -112,7 +112,9 @@ const fields = z.strictObject({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     example: '2030-01-31T09:00:00Z',
   }),
-  headers: customHeaders.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
+  headers: customHeaders
+    .optional()
+    .meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
   attachments,
   inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
   tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
@@ -177,21 +179,13 @@ export const emailRules = [
     'is required, unless there is html or template_id',
     missingIssue,
   ),
-  rule(
-    ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
-    'htmlbody',
-    'is another name of html: give one',
-  ),
+  rule(({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)), 'htmlbody', 'is another name of html: give one'),
   rule(
     ({ template_id, template_alias }) => !(isGiven(template_id) && isGiven(template_alias)),
     'template_alias',
     'names a template as template_id does: give one',
   ),
-  rule(
-    ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
-    'textbody',
-    'is another name of text: give one',
-  ),
+  rule(({ text, textbody }) => !(isGiven(text) && isGiven(textbody)), 'textbody', 'is another name of text: give one'),
   rule(
     (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
     'to',
@@ -205,8 +199,6 @@ export const emailRules = [
   rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a different cid'),
 ] as const
 
-export const emailRequest = fields
-  .check(...emailRules)
-  .meta({ id: 'EmailRequest', example: emailExample })
+export const emailRequest = fields.check(...emailRules).meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields

@@ -3,12 +3,12 @@
  * fields say how it is sent.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import { type Address, tryParseAddress } from '../../../base/mail/address.js'
 import { findFields, type Header, scanHeader } from '../../../base/mail/header-fields.js'
 import { readHeaderMailboxes } from '../../../base/mail/header-mailboxes.js'
 import { withCrlf } from '../../../base/mail/line-ends.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { SubmissionAcceptor, SubmissionExtras } from '../../../outbound/sending/submission-acceptor.js'

@@ -41,7 +41,11 @@ export async function buildRequestedEmail(
   const { from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
-  const { templateId, subject, html, text, hasUnsubscribeLink } = await resolveTextContent(request, ids[0] ?? '', stored)
+  const { templateId, subject, html, text, hasUnsubscribeLink } = await resolveTextContent(
+    request,
+    ids[0] ?? '',
+    stored,
+  )
   const { attachments, inlineImages } = await resolveFileContent(request, stored)
   const fields = Object.entries(headers).map(([name, value]) => ({ name, value }))
   return {
@@ -61,14 +65,24 @@ export async function buildRequestedEmail(
   }
 }
 
-type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink' | 'templateId'>
+type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> &
+  Pick<RequestedEmail, 'hasUnsubscribeLink' | 'templateId'>
 
 async function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
   stored: StoredParts,
 ): Promise<TextContent> {
-  const { template_id: id, template_alias: alias, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
+  const {
+    template_id: id,
+    template_alias: alias,
+    template_data: data = {},
+    subject = '',
+    html,
+    htmlbody,
+    text,
+    textbody,
+  } = request
   if (id === undefined && alias === undefined) {
     const bodies = { html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
     return { ...bodies, subject, hasUnsubscribeLink: false, templateId: null }

@@ -117,7 +117,9 @@ export function buildServiceDocument(service: CompatibleService, { version, serv
       servers: [{ url: server }],
       security: [{ key: [] }],
       tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
-      paths: pathsOf(routes, '', () => ({ default: { description: 'An error.', content: { 'application/json': { schema: errorSchema } } } })),
+      paths: pathsOf(routes, '', () => ({
+        default: { description: 'An error.', content: { 'application/json': { schema: errorSchema } } },
+      })),
       components: { headers: headerFields, securitySchemes: { key: keyScheme } },
     },
     { override: documentSchema },
@@ -167,10 +169,7 @@ function pathsOf(
   return paths
 }
 
-function toOperation(
-  route: Route,
-  refusalsOf: (route: Route) => ZodOpenApiResponsesObject,
-): ZodOpenApiOperationObject {
+function toOperation(route: Route, refusalsOf: (route: Route) => ZodOpenApiResponsesObject): ZodOpenApiOperationObject {
   const { tag, summary, description } = route
   return {
     tags: [tag],

@@ -3,8 +3,8 @@ import t from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import {
   fillTexts,
-  PersonalText,
   type Person,
+  PersonalText,
   removeFieldLinks,
   replaceBodyLinks,
 } from '../../../../src/servers/api/compatible/mailgun-placeholders.js'

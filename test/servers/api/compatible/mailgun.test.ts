@@ -1,6 +1,7 @@
 /** Mailgun's own client library sends through the daemon. */
-import { simpleParser } from 'mailparser'
+
 import Mailgun, { type MailgunMessageData } from 'mailgun.js'
+import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { openPlainApi } from '../../../helpers/http/plain-api.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -117,7 +118,11 @@ t.test('a thousand recipients', async (t) => {
   const values = Object.fromEntries(to.map((address, at) => [address, { n: at }]))
   const data = { to, subject: 'News %recipient.n%', text: 'a line', 'recipient-variables': JSON.stringify(values) }
   const rows = rowsOf(await send({ ...data, 'o:testmode': true }))
-  t.same([rows.length, new Set(rows.map(({ status }) => status))], [1_000, new Set(['cancelled'])], 'a test sends nothing')
+  t.same(
+    [rows.length, new Set(rows.map(({ status }) => status))],
+    [1_000, new Set(['cancelled'])],
+    'a test sends nothing',
+  )
   const id = await send(data)
   await waitUntil('all are delivered', () => rowsOf(id).every(({ status }) => status === 'delivered'))
   t.equal(rowsOf(id).length, 1_000)
@@ -128,7 +133,12 @@ t.test('a thousand recipients', async (t) => {
 })
 
 t.test('templates are found by their alias, and get all variables', async (t) => {
-  const body = { name: 'Welcome', alias: 'welcome', subject: 'Hello {{name}}', text: '{{name}} {{plan}} {{order.n}} {{me}}' }
+  const body = {
+    name: 'Welcome',
+    alias: 'welcome',
+    subject: 'Hello {{name}}',
+    text: '{{name}} {{plan}} {{order.n}} {{me}}',
+  }
   t.equal((await app.rest('POST', '/v1/templates', { body })).status, 201)
   await send({
     to: 'zoe@b.test',
@@ -148,7 +158,10 @@ t.test('links by which recipients unsubscribe are ours, or those of the client',
   const ours = await received('una@b.test')
   t.match(ours.html, /href="https:\/\/[^"]+\/v1\/unsubscribe\/[^"]+"/)
   t.match(JSON.stringify(ours.headers.get('list')), /v1\/unsubscribe/)
-  const theirs = { 'h:List-Unsubscribe': '<https://c.test/u>, <%tag_unsubscribe_email%>', 'h:List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+  const theirs = {
+    'h:List-Unsubscribe': '<https://c.test/u>, <%tag_unsubscribe_email%>',
+    'h:List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
   await send({ to: 'uri@b.test', subject: 'a', text: 'a', ...theirs })
   const { headerLines } = await received('uri@b.test')
   t.same(
@@ -161,7 +174,9 @@ t.test('mail may be sent later', async (t) => {
   const at = new Date(app.now() + 3_600_000)
   const [row] = rowsOf(await send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': at.toUTCString() }))
   t.equal(row?.status, 'scheduled')
-  await t.rejects(send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': 'soon' }), { details: /^o:deliverytime/ })
+  await t.rejects(send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': 'soon' }), {
+    details: /^o:deliverytime/,
+  })
 })
 
 t.test('a composed message is sent as it is', async (t) => {
@@ -170,7 +185,10 @@ t.test('a composed message is sent as it is', async (t) => {
   const [row] = rowsOf(id)
   const { recipients, tags } = await app.waitUntilSettled(row?.id ?? '')
   t.same(recipients.map(({ email }) => email).sort(), ['max@b.test', 'moe@b.test'])
-  t.match(tags, [{ name: 'tag', value: 'mime' }, { name: 'n', value: '1' }])
+  t.match(tags, [
+    { name: 'tag', value: 'mime' },
+    { name: 'n', value: '1' },
+  ])
   const mail = await received('moe@b.test')
   t.match([mail.subject, mail.headers.get('x-own'), mail.text], ['composed', '1', 'Hello\n'])
   const [tested] = rowsOf(await send({ to: 'max@b.test', message, 'o:testmode': 'yes' }))
@@ -193,7 +211,13 @@ t.test('errors are those of the library', async (t) => {
     [{ 'recipient-variables': 'no' }, /^recipient-variables: must be a JSON object/],
     [{ 'h:From': 'a@b.test' }, /^h:From: cannot be set here/],
     [{ 'v:a': 'a'.repeat(257) }, /^v:a: must have at most 256 characters/],
-    [{ 'o:tag': Array.from({ length: 15 }, String), ...Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`v:${n}`, 'a'])) }, /^o:tag: at most 20 tags/],
+    [
+      {
+        'o:tag': Array.from({ length: 15 }, String),
+        ...Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`v:${n}`, 'a'])),
+      },
+      /^o:tag: at most 20 tags/,
+    ],
     [{ template: 'missing' }, /template/],
     [{ 'o:testmode': 'perhaps' }, /^o:testmode: allowed: yes, no/],
   ] as const) {
@@ -202,14 +226,26 @@ t.test('errors are those of the library', async (t) => {
   const one = { ...email, to: ['bob@b.test', 'nan@b.test'], 'h:X-A': '%recipient.a%' }
   const values = JSON.stringify({ 'nan@b.test': { a: 'a'.repeat(9_000) } })
   const before = app.rows('select id from emails').length
-  await t.rejects(send({ ...one, 'recipient-variables': values }), { status: 400, details: /^h:X-A: must have at most/ })
+  await t.rejects(send({ ...one, 'recipient-variables': values }), {
+    status: 400,
+    details: /^h:X-A: must have at most/,
+  })
   t.equal(app.rows('select id from emails').length, before, 'nothing was sent')
 })
 
 t.test('a form may be urlencoded, and numbered as clients in PHP do', async (t) => {
   const body = new URLSearchParams([
-    ...[['from', 'app@a.test'], ['to[0]', 'pam@b.test'], ['to[1]', 'pat@b.test']],
-    ...[['subject', 'ä b'], ['text', 'a'], ['o:tag[0]', 'one'], ['o:tag[1]', 'two']],
+    ...[
+      ['from', 'app@a.test'],
+      ['to[0]', 'pam@b.test'],
+      ['to[1]', 'pat@b.test'],
+    ],
+    ...[
+      ['subject', 'ä b'],
+      ['text', 'a'],
+      ['o:tag[0]', 'one'],
+      ['o:tag[1]', 'two'],
+    ],
   ])
   const headers = { authorization: `Basic ${Buffer.from(`api:${app.key}`).toString('base64')}` }
   const answer = await fetch(`http://${host}/v3/a.test/messages`, { method: 'POST', body, headers })

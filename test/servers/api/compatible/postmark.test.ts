@@ -1,6 +1,7 @@
 /** Postmark's own client library sends through the daemon. */
-import { Errors, Models, ServerClient } from 'postmark'
+
 import { simpleParser } from 'mailparser'
+import { Errors, Models, ServerClient } from 'postmark'
 import t from 'tap'
 import { openPlainApi } from '../../../helpers/http/plain-api.js'
 
@@ -67,7 +68,10 @@ t.test('errors are of the class that the library makes of them', async (t) => {
   t.ok(inactive instanceof Errors.InactiveRecipientsError)
   t.match(inactive, { code: 406, recipients: ['gone@b.test'] })
   const partly = await client.sendEmail({ ...email, To: 'gone@b.test, bob@b.test' })
-  t.match(partly, { ErrorCode: 0, Message: 'Message OK, but will not deliver to these inactive addresses: gone@b.test' })
+  t.match(partly, {
+    ErrorCode: 0,
+    Message: 'Message OK, but will not deliver to these inactive addresses: gone@b.test',
+  })
 })
 
 t.test('a batch answers for each of its messages', async (t) => {

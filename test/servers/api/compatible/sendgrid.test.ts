@@ -1,6 +1,7 @@
 /** SendGrid's own client library sends through the daemon. */
-import { MailService } from '@sendgrid/mail'
+
 import { Client } from '@sendgrid/client'
+import { MailService } from '@sendgrid/mail'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { openPlainApi } from '../../../helpers/http/plain-api.js'
@@ -97,7 +98,10 @@ t.test('errors name the field', async (t) => {
       () => t.fail('it was sent'),
       (error: { code: number; response: { body: unknown } }) => [error.code, error.response.body],
     )
-  t.match(await errorOf(mailService(`ph_${'x'.repeat(43)}`).send(email)), [401, { errors: [{ field: null, help: null }] }])
+  t.match(await errorOf(mailService(`ph_${'x'.repeat(43)}`).send(email)), [
+    401,
+    { errors: [{ field: null, help: null }] },
+  ])
   t.match(await errorOf(service.send({ ...email, from: 'app@elsewhere.test' })), [
     400,
     { errors: [{ field: 'from', message: /verified/ }] },
@@ -110,6 +114,8 @@ t.test('errors name the field', async (t) => {
   const injected = { to: 'bob@b.test', substitutions: { x: 'a\r\nBcc: eve@b.test' } }
   const lines = { from: 'app@a.test', subject: '{{x}}', text: 'a line', personalizations: [injected] }
   t.match(await errorOf(service.send(lines)), [400, { errors: [{ field: 'subject' }] }])
-  const unnamed = await app.rest('POST', '/v3/mail/send', { body: { personalizations: [{ to: [{ email: 'bob@b.test' }] }], from: { email: 'app@a.test' } } })
+  const unnamed = await app.rest('POST', '/v3/mail/send', {
+    body: { personalizations: [{ to: [{ email: 'bob@b.test' }] }], from: { email: 'app@a.test' } },
+  })
   t.match(unnamed.json(), { errors: [{ field: 'content' }, { field: 'personalizations[0].subject' }] })
 })

@@ -51,7 +51,10 @@ t.test('an email of parts arrives', async (t) => {
   t.equal(recipients.length, 3)
   const mail = await receive('bob@b.test')
   t.match([mail.subject, mail.headers.get('x-campaign'), mail.replyTo?.text], ['Your bill', 'spring', 'help@a.test'])
-  t.same(mail.attachments.map(({ content }) => content.toString()), ['99.00'])
+  t.same(
+    mail.attachments.map(({ content }) => content.toString()),
+    ['99.00'],
+  )
 })
 
 t.test('a message with line feeds alone arrives, with the envelope of the request', async (t) => {
@@ -60,7 +63,10 @@ t.test('a message with line feeds alone arrives, with the envelope of the reques
     new SendEmailCommand({ Destination: { ToAddresses: ['dan@b.test'] }, Content: { Raw: { Data } } }),
   )
   const { recipients } = await app.waitUntilSettled(id)
-  t.same(recipients.map(({ email }) => email), ['dan@b.test'])
+  t.same(
+    recipients.map(({ email }) => email),
+    ['dan@b.test'],
+  )
   t.match((await receive('dan@b.test')).text, 'a line\nanother')
 })
 
@@ -108,5 +114,8 @@ t.test('errors are the exceptions of the library', async (t) => {
     name: 'BadRequestException',
     message: 'Destination: names no recipients',
   })
-  t.notOk(app.lines.some((line) => line.includes(app.key)), 'the log has no key')
+  t.notOk(
+    app.lines.some((line) => line.includes(app.key)),
+    'the log has no key',
+  )
 })

@@ -52,10 +52,10 @@ t.test('an email with everything arrives', async (t) => {
 t.test('a batch sends one email to each recipient', async (t) => {
   const recipients = [to('b1@b.test', { name: 'One' }), to('b2@b.test', { name: 'Two\r\nBcc: eve@b.test' })]
   await client.sendBatchMail({ from, to: recipients, subject: 'Hello {{name}}', textbody: 'Dear {{name}}' })
-  t.match([(await receive('b1@b.test')).subject, (await receive('b2@b.test')).subject], [
-    'Hello One',
-    'Hello Two Bcc: eve@b.test',
-  ])
+  t.match(
+    [(await receive('b1@b.test')).subject, (await receive('b2@b.test')).subject],
+    ['Hello One', 'Hello Two Bcc: eve@b.test'],
+  )
 })
 
 t.test('templates are found by their key and alias', async (t) => {
@@ -68,7 +68,11 @@ t.test('templates are found by their key and alias', async (t) => {
 })
 
 t.test('errors have details', async (t) => {
-  const errorOf = (sent: Promise<unknown>): Promise<unknown> => sent.then(() => t.fail('it was sent'), (error: unknown) => error)
+  const errorOf = (sent: Promise<unknown>): Promise<unknown> =>
+    sent.then(
+      () => t.fail('it was sent'),
+      (error: unknown) => error,
+    )
   const stranger = mailClient('ph_wrong')
   const email = { from, to: [to('bob@b.test')], subject: 'hello', textbody: 'a line' }
   t.match(await errorOf(stranger.sendMail(email)), { error: { code: 'TM_4001' } })

@@ -144,7 +144,10 @@ export class ApiApp {
     }
     if (browser !== undefined) {
       this.table.mount('/ui/api/v1', routes.filter((route) => !isOpenArea(route.area)).map(endpointOf))
-      this.table.mount('/ui/api', [...browser.routes.map(endpointOf), this.documentEndpoint('/openapi.json', browser.readDocument)])
+      this.table.mount('/ui/api', [
+        ...browser.routes.map(endpointOf),
+        this.documentEndpoint('/openapi.json', browser.readDocument),
+      ])
     }
     this.openPaths = openPathsOf(routes)
     this.phase = 'serving'

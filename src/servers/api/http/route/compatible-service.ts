@@ -13,7 +13,12 @@ export interface CompatibleService {
   /** Its name for people. */
   readonly title: string
   /** How its clients send the key, for the OpenAPI document. */
-  readonly keyScheme: { readonly type: 'http' | 'apiKey'; readonly scheme?: string; readonly in?: 'header'; readonly name?: string }
+  readonly keyScheme: {
+    readonly type: 'http' | 'apiKey'
+    readonly scheme?: string
+    readonly in?: 'header'
+    readonly name?: string
+  }
   /** Whether a request for this path is one of its clients. The path is below the version of our interface. */
   readonly owns: (path: string, headers: IncomingHttpHeaders) => boolean
   readonly routes: readonly Route[]

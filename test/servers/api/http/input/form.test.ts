@@ -27,9 +27,19 @@ async function rejects(t: Test, raw: Buffer, message: RegExp, contentType = type
 t.test('fields keep their order and their number, files their bytes', async (t) => {
   const large = 'ä'.repeat(200_000)
   const parts = [field('to', 'a@b.test'), field('html', large), field('to', 'c@d.test')]
-  const files = [file('attachment', 'a.txt', 'one'), file('attachment', 'ü.TXT', large, 'Text/CSV'), file('inline', 'c.png', '')]
+  const files = [
+    file('attachment', 'a.txt', 'one'),
+    file('attachment', 'ü.TXT', large, 'Text/CSV'),
+    file('inline', 'c.png', ''),
+  ]
   const read = await readForm(form(...parts, ...files), type)
-  t.same([...read.fields], [['to', ['a@b.test', 'c@d.test']], ['html', [large]]])
+  t.same(
+    [...read.fields],
+    [
+      ['to', ['a@b.test', 'c@d.test']],
+      ['html', [large]],
+    ],
+  )
   t.same(
     read.files.map(({ field, filename, contentType, content }) => [field, filename, contentType, content.length]),
     [
@@ -42,15 +52,30 @@ t.test('fields keep their order and their number, files their bytes', async (t) 
 })
 
 t.test('a form without files may be urlencoded', async (t) => {
-  const read = await readForm(Buffer.from('to=a%40b.test&to=c&text=%C3%A4+b&empty='), 'application/x-www-form-urlencoded')
-  t.same([...read.fields], [['to', ['a@b.test', 'c']], ['text', ['ä b']], ['empty', ['']]])
+  const read = await readForm(
+    Buffer.from('to=a%40b.test&to=c&text=%C3%A4+b&empty='),
+    'application/x-www-form-urlencoded',
+  )
+  t.same(
+    [...read.fields],
+    [
+      ['to', ['a@b.test', 'c']],
+      ['text', ['ä b']],
+      ['empty', ['']],
+    ],
+  )
 })
 
 t.test('parts are limited', async (t) => {
   const many = Array.from({ length: MAX_FORM_FIELDS }, () => field('to', 'a'))
   t.equal((await readForm(form(...many), type)).fields.get('to')?.length, MAX_FORM_FIELDS)
   await rejects(t, form(...many, field('to', 'a')), /too many parts/)
-  await rejects(t, Buffer.from('a=1&'.repeat(MAX_FORM_FIELDS + 1)), /too many parts/, 'application/x-www-form-urlencoded')
+  await rejects(
+    t,
+    Buffer.from('a=1&'.repeat(MAX_FORM_FIELDS + 1)),
+    /too many parts/,
+    'application/x-www-form-urlencoded',
+  )
   const files = Array.from({ length: MAX_FORM_FILES + 1 }, () => file('attachment', 'a', 'b'))
   await rejects(t, form(...files), /too many parts/)
   await rejects(t, form(field('a'.repeat(300), 'b')), /longer than 256 characters/)
@@ -67,7 +92,11 @@ t.test('malformed forms are refused', async (t) => {
 
 t.test('whatever the bytes are, there is an answer', async () => {
   const whole = form(field('a', 'b'), file('c', 'd', 'e\r\n--xy'), field('f', ''))
-  const change = fc.record({ at: fc.nat({ max: whole.length }), cut: fc.nat({ max: 20 }), put: fc.uint8Array({ maxLength: 12 }) })
+  const change = fc.record({
+    at: fc.nat({ max: whole.length }),
+    cut: fc.nat({ max: 20 }),
+    put: fc.uint8Array({ maxLength: 12 }),
+  })
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
       let raw = whole

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import t from 'tap'
+import { eventTypes } from '../src/records/events/payloads.js'
 import { buildPages, GLOSSARY_PAGE, INDEX_PAGE } from './helpers/code/index-of-files.js'
 import { readSources } from './helpers/code/read-sources.js'
 
@@ -171,6 +172,16 @@ t.test('the boundaries of docs/security.md name tests that exist', async (t) => 
     const [, file = '', name = ''] = /\| `(test\/[\w/.-]+\.test\.ts)`: "(.+)" \|$/.exec(row) ?? []
     const source = existsSync(file) ? readFileSync(file, 'utf8') : ''
     t.ok(name !== '' && [`'${name}'`, `"${name}"`].some((quoted) => source.includes(quoted)), row)
+  }
+})
+
+t.test('the tables of the pages on events and webhooks have every event type', async (t) => {
+  for (const [page, rows] of [
+    ['docs/events.md', /^\| (`[a-z]+\.[a-z_]+`) \|/gm],
+    ['docs/webhooks.md', /^\| [a-z ]+ \| ((?:`[a-z]+\.[a-z_]+`(?:, )?)+) \|$/gm],
+  ] as const) {
+    const types = matchesOf(readFileSync(page, 'utf8'), rows).flatMap((cell) => cell.replaceAll('`', '').split(', '))
+    t.same(types.toSorted(), eventTypes.toSorted(), page)
   }
 })
 

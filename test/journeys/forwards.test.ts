@@ -50,7 +50,7 @@ async function addRule(body: Readonly<Record<string, unknown>>): Promise<Rule> {
 
 /** Follows the link of the mail to this address. */
 async function confirm(address: string, form = ''): Promise<string> {
-  const mail = await waitForMail(sink, address, /Shall mail be forwarded/)
+  const mail = await waitForMail(sink, address, /Do you agree that mail/)
   const url = /https?:\/\/\S+(\/v1\/forwards\/[\w.-]+)/.exec(mail.raw.toString().replace(/=\r\n/g, ''))?.[1] ?? ''
   const asked = await app.rest('GET', url, { key: null })
   if (!/Take forwarded mail/.test(asked.text) && form === '') throw new Error(asked.text)

@@ -132,7 +132,7 @@ t.test('a client that an allow list trusts is not put off, and its trust is in t
     (email['spam_report'] as readonly { readonly name: string; readonly score: number }[]).find(
       ({ name }) => name === 'DNSWL_LIST_TEST',
     ),
-    { score: -3, description: 'list.test has medium trust in the client (127.0.5.2)' },
+    { score: -3, description: 'list.test lists the client with medium trust (127.0.5.2)' },
   )
 })
 

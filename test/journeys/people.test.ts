@@ -48,7 +48,7 @@ t.test('an invitation arrives as signed mail of the service, and its link works'
   t.same(await dkimOf(app, message.raw), [['mail.service.test', 'pass']])
   const mail = await simpleParser(message.raw)
   t.match(mail, {
-    subject: 'You are invited to a workspace',
+    subject: 'Invitation to a workspace',
     from: { text: '"Posthorn" <posthorn@mail.service.test>' },
     text: /^owner@a\.test invites you to join the workspace "Zürich b Bcc x evil test b" as a member\./,
   })
@@ -189,13 +189,13 @@ t.test('owner and admins are notified of a domain whose records are gone, member
   const to = sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]).sort()
   t.same(to, ['boss@b.test', 'owner@a.test'])
   const mail = await simpleParser(sink.messages[0]?.raw ?? '')
-  t.match(mail, { subject: 'a.test: DNS records are missing', text: /stops on 2026-11-25 10:00 UTC/ })
+  t.match(mail, { subject: 'DNS records of a.test are missing or wrong', text: /stops on 2026-11-25 10:00 UTC/ })
   t.match(mail.text, 'posthorn.a.test CNAME x.mail.service.test')
   t.notMatch(mail.text, 'dkim1')
   await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test', asked: true } })])
   await commit([recordEvent({ ...event, type: 'domain.failed' as never, data: { domain: 'a.test' } })])
   await sink.waitUntil(() => sink.messages.length === 4)
-  t.match((await simpleParser(sink.messages[3]?.raw ?? '')).subject, 'a.test: sending has stopped')
+  t.match((await simpleParser(sink.messages[3]?.raw ?? '')).subject, 'Sending from a.test has stopped')
   t.same(app.errors, [])
 })
 

@@ -212,7 +212,7 @@ t.test('the verdict on a received message can be negative', async (t) => {
   const verdict = async (message: string, keys = published): Promise<string> =>
     (await verifyDkimSignature(Buffer.from(message, 'latin1'), keys, now)).result
   t.equal(await verdict(text), 'pass')
-  t.equal(await verdict(text.replace('signed,', 'forged,')), 'fail', 'another body')
+  t.equal(await verdict(text.replace('signed it', 'forged it')), 'fail', 'another body')
   t.equal(await verdict(text.replace('Subject: It works', 'Subject: Pay me')), 'fail', 'another header')
   t.equal(await verdict(text, () => undefined), 'fail', 'no key in DNS')
   t.equal(await verdict(text.replace('DKIM-Signature:', 'X-Was-Signature:')), 'none')

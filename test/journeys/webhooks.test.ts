@@ -290,7 +290,7 @@ t.test('the administrators get a mail when an endpoint is gone, and enable it ag
   const [message] = people.messages
   t.match(message?.rcptTo, [/^<owner@a\.test>/])
   const mail = await simpleParser(message?.raw ?? '')
-  t.match(mail, { subject: /^A webhook is disabled: http:\/\/127\.0\.0\.1:\d+$/, text: /answered 410 \(Gone\)/ })
+  t.match(mail, { subject: /^The webhook at http:\/\/127\.0\.0\.1:\d+ was disabled$/, text: /answered 410 \(Gone\)/ })
   t.match(mail.text, `https://mail.service.test/v1/webhooks/${id}`)
   t.notMatch(`${mail.text}${String(mail.html)}`, /hidden|\/hooks/, 'the path and the query may be secrets')
 

@@ -58,7 +58,7 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
   await sectionOf(page, 'gone@b.test').getByText('The mailbox does not exist.').first().waitFor()
   await sectionOf(page, 'gone@b.test').getByText(HOSTILE).first().waitFor()
   const later = sectionOf(page, 'later@b.test')
-  await later.getByText('The receiving side asks unknown senders to come back later (greylisting).').waitFor()
+  await later.getByText('The receiving side asks unknown senders to try again later (greylisting).').waitFor()
   await later.getByText(/^Next attempt/).waitFor()
   await expectPresentable(t, dashboard, 'the story of an email')
 

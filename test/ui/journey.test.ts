@@ -121,7 +121,7 @@ async function sendAndWatch(t: Test, world: World): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Your order' }).waitFor()
   const [bob, carol] = [sectionOf(page, 'bob@b.test'), sectionOf(page, 'carol@b.test')]
   await bob.getByText('Delivered', { exact: true }).first().waitFor()
-  await carol.getByText('The receiving side asks unknown senders to come back later (greylisting).').waitFor()
+  await carol.getByText('The receiving side asks unknown senders to try again later (greylisting).').waitFor()
   await carol.getByText('450 4.2.0 greylisted, come back').first().waitFor()
   await carol.getByRole('button', { name: 'Retry now: carol@b.test' }).click()
   await carol.getByText('Attempt 2').waitFor()

@@ -21,26 +21,26 @@ export function collectArrivalContributions({
   const blockContributions = listings.slice(0, MAX_LISTINGS).map(({ zone, weight, answer }) => ({
     name: `DNSBL_${symbolOf(zone)}`,
     score: weight,
-    description: `the client is listed at ${zone} (${answer})`,
+    description: `${zone} lists the client (${answer})`,
   }))
   const allowContributions = allowListings.slice(0, MAX_LISTINGS).map(({ zone, weight, trust, answer }) => ({
     name: `DNSWL_${symbolOf(zone)}`,
     score: -roundScore(weight * trust),
-    description: `${zone} has ${trustWords[trust] ?? 'some'} trust in the client (${answer})`,
+    description: `${zone} lists the client with ${trustWords[trust] ?? 'some'} trust (${answer})`,
   }))
   const listingContributions = [...blockContributions, ...allowContributions]
   if (!earlyTalker) return listingContributions
   return [
     ...listingContributions,
-    { name: 'EARLY_TALKER', score: EARLY_TALKER_SCORE, description: 'the client spoke before it was greeted' },
+    { name: 'EARLY_TALKER', score: EARLY_TALKER_SCORE, description: 'the client sent data before the greeting' },
   ]
 }
 
 const reasonTexts: Readonly<Record<string, string>> = {
-  'dmarc-quarantine': "the author's domain asks to treat what it does not vouch for as spam",
-  'dmarc-reject': "the author's domain asks to refuse what it does not vouch for",
-  'dmarc-strict': 'its recipient refuses what its author does not vouch for, and others got it too',
-  'several-author-domains': 'its authors are of several domains, or of none that can be asked',
+  'dmarc-quarantine': "DMARC fails, and the author's domain asks receivers to treat such mail as spam",
+  'dmarc-reject': "DMARC fails, and the author's domain asks receivers to refuse such mail",
+  'dmarc-strict': 'DMARC fails, one recipient refuses such mail, and the message has other recipients too',
+  'several-author-domains': 'the authors have several domains, or none for which DMARC can be checked',
 }
 
 /**
@@ -53,12 +53,12 @@ export function buildLiftContribution(
   thresholds: SpamThresholds,
 ): readonly SpamContribution[] {
   if (spamReason === null) return []
-  const why = reasonTexts[spamReason] ?? 'it was taken as spam when it came'
+  const why = reasonTexts[spamReason] ?? 'the message was classified as spam when it arrived'
   return [
     {
       name: symbolOf(spamReason),
       score: Math.max(0, roundScore(thresholds.spam - score)),
-      description: `${why}: lifts the score to that of spam`,
+      description: `${why}; this raises the score to the limit for spam`,
     },
   ]
 }

@@ -84,12 +84,12 @@ function mergeEvidence(
     ...buildReduction(
       'SAME_EVIDENCE',
       shared,
-      'rules and classifier look at the same words: what both found counts once',
+      'the rules and the classifier read the same words, so only the higher of their scores counts',
     ),
     ...buildReduction(
       'CLASSIFIER_DOUBTS',
       joined - limit,
-      'the classifier does not take it for spam: rules on content alone make it suspicious at most',
+      'the classifier does not consider the message spam, so rules on content can only make it suspicious',
     ),
   ]
 }

@@ -35,13 +35,13 @@ export function collectRspamdContributions(
     description,
   }))
   const theirs = Math.max(verdict.score * factor, -MAX_HAM_SCORE, minScoreOf(verdict.action, thresholds))
-  const sentence = `rspamd gives ${roundScore(verdict.score)} of ${roundScore(verdict.requiredScore)}`
+  const sentence = `rspamd's score is ${roundScore(verdict.score)} of ${roundScore(verdict.requiredScore)}`
   return [
     ...symbols,
     {
       name: 'RSPAMD',
       score: roundScore(theirs - overlapOf(own, theirs) - sumScores(symbols)),
-      description: `${sentence}, ${roundScore(theirs)} here; what both found counts once`,
+      description: `${sentence}, which is ${roundScore(theirs)} here; only the higher of both scores counts`,
     },
   ]
 }

@@ -74,7 +74,13 @@ export class SpamJudge {
 }
 
 const missingAnalysis: ContentAnalysis = {
-  rules: [{ name: 'CONTENT_NOT_SCORED', score: 0, description: 'its content took too long to look at' }],
+  rules: [
+    {
+      name: 'CONTENT_NOT_SCORED',
+      score: 0,
+      description: 'the content was not scored, because reading it took too long',
+    },
+  ],
   keys: '',
 }
 

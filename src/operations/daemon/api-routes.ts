@@ -95,12 +95,12 @@ const unknownLinkPage = renderNotePage(
 )
 
 /** What accepts mail, for our routes and those of other services. */
-export interface Doors {
+interface MailAcceptors {
   readonly acceptance: EmailAcceptance
   readonly messages: MessageAcceptance
 }
 
-export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Doors): readonly Route[] {
+export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: MailAcceptors): readonly Route[] {
   const { config, read, commit, identity, people } = parts
   const { public_url: publicUrl } = config.service
   const importing = buildImportDeps(parts)
@@ -167,7 +167,7 @@ export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Door
   ]
 }
 
-export function buildDoors(parts: RouteParts): Doors {
+export function buildAcceptors(parts: RouteParts): MailAcceptors {
   const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(new MemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)

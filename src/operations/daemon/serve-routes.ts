@@ -8,7 +8,7 @@ import { buildOpenApiDocument, buildServiceDocument } from '../../servers/api/op
 import type { RestApi } from '../../servers/api/rest/rest-api.js'
 import type { AppFiles } from '../../servers/pages/app-files.js'
 import { UiPages } from '../../servers/pages/ui-pages.js'
-import { buildApiRoutes, buildDoors, type RouteParts } from './api-routes.js'
+import { buildAcceptors, buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 
 export interface ServedRoutes {
@@ -21,16 +21,18 @@ export interface ServedRoutes {
 export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
   const { service, ui, api: settings } = parts.config
   const { hostname, public_url: publicUrl } = service
-  const doors = buildDoors(parts)
-  const routes = buildApiRoutes(parts, doors)
-  const services = buildCompatibleServices(settings.compatible, { ...parts, ...doors, hostname, publicUrl })
+  const acceptors = buildAcceptors(parts)
+  const routes = buildApiRoutes(parts, acceptors)
   const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
   const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
   const browser = ui.enabled ? wireBrowserApi(parts) : undefined
   const readDocument = runOnce(() => JSON.stringify(buildDocument()))
-  const readServiceDocument = (compatible: CompatibleService): string =>
-    JSON.stringify(buildServiceDocument(compatible, { version, server: service.public_url }))
-  const explainPath = (path: string): string | null => explainForeignPath(path, settings.compatible)
-  api.serve({ routes, readDocument, pages, browser, services, readServiceDocument, explainPath })
+  const info = { version, server: service.public_url }
+  const compatible = {
+    services: buildCompatibleServices(settings.compatible, { ...parts, ...acceptors, hostname, publicUrl }),
+    readDocument: (one: CompatibleService) => JSON.stringify(buildServiceDocument(one, info)),
+    explainPath: (path: string) => explainForeignPath(path, settings.compatible),
+  }
+  api.serve({ routes, readDocument, pages, browser, compatible })
   return { routes, browserRoutes: browser?.routes ?? [] }
 }

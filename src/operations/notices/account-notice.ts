@@ -34,7 +34,7 @@ export function buildAccountMail({ email, change, client, now }: AccountNotice, 
   const { subject, text } = describeChange(change, email)
   const origin =
     client === null
-      ? ['On the command line of the server']
+      ? ['Place: the command line of the server']
       : [`Browser: ${describeBrowser(client.userAgent)}`, `Address: ${client.remoteAddress}`]
   return {
     to: email,
@@ -42,9 +42,9 @@ export function buildAccountMail({ email, change, client, now }: AccountNotice, 
     pieces: [
       { kind: 'text', text },
       { kind: 'list', lines: [`Time: ${formatTime(now)}`, ...origin] },
-      { kind: 'text', text: 'If this was you, there is nothing to do. If not, set a new password now:' },
+      { kind: 'text', text: 'If you did this, you need to do nothing. If you did not, set a new password now:' },
       { kind: 'link', url: `${publicUrl}/ui/forgotten-password`, label: 'Set a new password' },
-      { kind: 'text', text: 'That ends all sessions.' },
+      { kind: 'text', text: 'A new password ends all sessions of the account.' },
     ],
   }
 }
@@ -56,12 +56,12 @@ function describeChange(change: AccountChange, email: string): { readonly subjec
     case 'second-factor-enabled':
       return {
         subject: 'The second factor was turned on',
-        text: `To sign in to the account ${email}, a code of an authenticator app is needed from now on.`,
+        text: `From now on, you need a code of your authenticator app to sign in to the account ${email}.`,
       }
     case 'second-factor-disabled':
       return {
         subject: 'The second factor was turned off',
-        text: `To sign in to the account ${email}, the password alone is enough from now on.`,
+        text: `From now on, you need only the password to sign in to the account ${email}.`,
       }
     case 'recovery-codes-replaced':
       return {
@@ -73,13 +73,13 @@ function describeChange(change: AccountChange, email: string): { readonly subjec
     case 'new-browser':
       return {
         subject: 'Sign-in from a new browser',
-        text: `The account ${email} was used to sign in from a browser that was not used before.`,
+        text: `Someone signed in to the account ${email} from a browser that had not been used for it before.`,
       }
   }
 }
 
 function describeUsedCode(email: string, left: number): string {
-  const rest = left === 0 ? 'None is left' : left === 1 ? 'One is left' : `${left} are left`
-  const advice = left < 3 ? ' Make new ones on the page of your account.' : ''
-  return `A recovery code of the account ${email} was used to sign in. ${rest}.${advice}`
+  const rest = left === 0 ? 'No code is left' : left === 1 ? 'One code is left' : `${left} codes are left`
+  const advice = left < 3 ? ' Make new recovery codes on the page of your account.' : ''
+  return `Someone signed in to the account ${email} with a recovery code. ${rest}.${advice}`
 }

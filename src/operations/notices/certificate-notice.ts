@@ -45,15 +45,15 @@ const MAX_NAMES = 20
 function buildListPieces(warnings: readonly ExpiryWarning[]): readonly Piece[] {
   const lines = warnings.slice(0, MAX_NAMES).map(({ name, expiresAt, fault }) => {
     const reason = fault === null ? '' : `; the last try failed: ${toOneLine(fault)}`
-    return `${toOneLine(name)}, valid until ${formatTime(expiresAt)}${reason}`
+    return `${toOneLine(name)} expires on ${formatTime(expiresAt)}${reason}`
   })
   const more = warnings.length - lines.length
   return [
     {
       kind: 'text',
       text:
-        `${warnings.length} certificates that this mail server serves were not renewed. After their time clients refuse to ` +
-        'connect to these names.',
+        `This mail server has not renewed ${warnings.length} of its certificates. When they have expired, clients refuse to ` +
+        'connect to these names:',
     },
     { kind: 'list', lines: more === 0 ? lines : [...lines, `and ${more} more`] },
     ...buildRenewal('NAME', 'acme'),
@@ -61,7 +61,7 @@ function buildListPieces(warnings: readonly ExpiryWarning[]): readonly Piece[] {
   ]
 }
 
-const REPETITION = 'This notice is repeated every three days until the renewal.'
+const REPETITION = 'The server repeats this notice every three days until the certificate is renewed.'
 
 function buildPieces({ name, expiresAt, fault }: ExpiryWarning, origin: CertificateOrigin): readonly Piece[] {
   const reason: readonly Piece[] =
@@ -70,8 +70,8 @@ function buildPieces({ name, expiresAt, fault }: ExpiryWarning, origin: Certific
     {
       kind: 'text',
       text:
-        `The certificate that this mail server serves for ${name} is valid until ${formatTime(expiresAt)}, and it was ` +
-        'not renewed. After that time clients refuse to connect to this name.',
+        `The certificate that this mail server uses for ${name} expires on ${formatTime(expiresAt)} and has not been ` +
+        'renewed. When it has expired, clients refuse to connect to this name.',
     },
     ...reason,
     ...buildRenewal(name, origin),
@@ -82,12 +82,15 @@ function buildPieces({ name, expiresAt, fault }: ExpiryWarning, origin: Certific
 function buildRenewal(name: string, origin: CertificateOrigin): readonly Piece[] {
   const renewals: Readonly<Record<CertificateOrigin, readonly [text: string, lines: readonly string[]]>> = {
     acme: [
-      'The state of all certificates, and a renewal at once:',
+      'These commands show the state of all certificates and renew a certificate at once:',
       ['posthorn certificates', `posthorn certificates renew ${name}`],
     ],
-    files: ['Renew the files of tls.cert_file and tls.key_file, then have the daemon load them:', ['posthorn reload']],
+    files: [
+      'Replace the files of tls.cert_file and tls.key_file. Then this command makes the daemon load them:',
+      ['posthorn reload'],
+    ],
     'self-signed': [
-      'It is self-signed. A reload makes a new one, which your clients then have to trust:',
+      'The certificate is self-signed. This command makes a new one, which your clients then have to trust:',
       ['posthorn reload'],
     ],
   }

@@ -37,23 +37,26 @@ export function buildDomainNotices(
   const [subject, opening] =
     type === 'domain.broken'
       ? [
-          `${domain}: DNS records are missing`,
-          `The DNS records of ${domain} were checked and are no longer right. ` +
-            `Mail from it still goes out, and stops${stop} if they are not put right.`,
+          `DNS records of ${domain} are missing or wrong`,
+          `A check found that DNS records of ${domain} are missing or wrong. Posthorn still sends mail from ${domain}. ` +
+            `If the records are not corrected, sending stops${stop}.`,
         ]
       : [
-          `${domain}: sending has stopped`,
-          `The DNS records of ${domain} are not right: mail from it is no longer accepted.`,
+          `Sending from ${domain} has stopped`,
+          `DNS records of ${domain} are missing or wrong, so Posthorn no longer accepts mail from ${domain}.`,
         ]
   const lines = records.filter(({ status }) => status !== 'verified').map(formatRecordLine)
   const missing: readonly Piece[] = [
-    { kind: 'text', text: 'What is missing or wrong:' },
+    { kind: 'text', text: 'These records are missing or wrong:' },
     { kind: 'list', lines },
   ]
   const pieces: readonly Piece[] = [
     { kind: 'text', text: opening },
     ...(lines.length === 0 ? [] : missing),
-    { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
+    {
+      kind: 'text',
+      text: 'When you have published these records, verify the domain again. Posthorn also checks it again by itself.',
+    },
   ]
   return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
 }

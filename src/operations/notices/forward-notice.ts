@@ -39,12 +39,21 @@ export function createForwardNotices(deps: ForwardNoticeDeps): BuildRequests {
       .map(({ id, address: to }) => {
         const url = `${publicUrl}/v1/forwards/${buildTargetToken(secret, id)}`
         const pieces = [
-          { kind: 'text', text: `${who} wants to forward mail that comes to the domain ${domain} to ${to}.` },
-          { kind: 'text', text: 'If you agree, open this page and confirm it. The same page ends it again later:' },
-          { kind: 'link', url, label: 'Forwarding of mail to you' },
-          { kind: 'text', text: 'If you do not know what this is about, do nothing: then nothing is forwarded.' },
+          {
+            kind: 'text',
+            text: `${who} receives mail for the domain ${domain} and wants to forward some of it to your address ${to}.`,
+          },
+          {
+            kind: 'text',
+            text: 'If you agree, open this page and confirm. On the same page you can end the forwarding later:',
+          },
+          { kind: 'link', url, label: 'Decide about the forwarding' },
+          {
+            kind: 'text',
+            text: 'If you do not know what this is about, do nothing. Without your consent, no mail is forwarded to you.',
+          },
         ] as const
-        return composeNotice(deps, { to, subject: 'Shall mail be forwarded to you?', pieces }, now)
+        return composeNotice(deps, { to, subject: 'Do you agree that mail is forwarded to you?', pieces }, now)
       })
   }
 }

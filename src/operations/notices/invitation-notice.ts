@@ -37,12 +37,15 @@ export function buildInvitationNotices(
   return [
     {
       to: row.email,
-      subject: 'You are invited to a workspace',
+      subject: 'Invitation to a workspace',
       pieces: [
         { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },
-        { kind: 'text', text: `The link works once, until ${formatTime(row.expires_at)}:` },
+        { kind: 'text', text: `This link works once and expires on ${formatTime(row.expires_at)}:` },
         { kind: 'link', url, label: 'Accept the invitation' },
-        { kind: 'text', text: 'If you do not know what this is about, do nothing: without the link nothing happens.' },
+        {
+          kind: 'text',
+          text: 'If you do not know what this is about, do nothing. You join the workspace only if you open the link and accept.',
+        },
       ],
     },
   ]

@@ -180,12 +180,15 @@ function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string
   const sorted = findings.toSorted((one, other) => Number(other.state === 'fail') - Number(one.state === 'fail'))
   const left = sorted.length - MAX_DESCRIBED
   return [
-    { kind: 'text', text: `${subject}, at ${formatTime(Date.parse(checked_at))}:` },
+    { kind: 'text', text: `${subject} on ${formatTime(Date.parse(checked_at))}:` },
     ...sorted.slice(0, MAX_DESCRIBED).flatMap(buildFinding),
-    ...(left > 0 ? [{ kind: 'text', text: `${left} more are not listed here.` } as const] : []),
-    { kind: 'text', text: 'All findings, and whether they are still there:' },
+    ...(left > 0 ? [{ kind: 'text', text: `${left} more findings are not listed here.` } as const] : []),
+    { kind: 'text', text: 'This command repeats the checks and shows all findings:' },
     { kind: 'list', lines: ['posthorn doctor'] },
-    { kind: 'text', text: 'There is at most one such notice a day, and none about what was in an earlier one.' },
+    {
+      kind: 'text',
+      text: 'You get at most one such notice a day. It contains no finding that was in an earlier notice.',
+    },
   ]
 }
 

@@ -38,10 +38,10 @@ function buildMail(to: Address, { url, expiresAt }: { readonly url: string; read
     to,
     subject: 'Set a new password',
     pieces: [
-      { kind: 'text', text: `A new password was requested for the account of ${to}.` },
-      { kind: 'text', text: `The link works once, until ${formatTime(expiresAt)}:` },
+      { kind: 'text', text: `Someone asked for a link to set a new password for the account ${to}.` },
+      { kind: 'text', text: `This link works once and expires on ${formatTime(expiresAt)}:` },
       { kind: 'link', url, label: 'Set a new password' },
-      { kind: 'text', text: 'If you did not request it, do nothing: your password stays as it is.' },
+      { kind: 'text', text: 'If you did not ask for it, do nothing. Your password does not change.' },
     ],
   }
 }

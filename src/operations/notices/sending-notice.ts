@@ -52,9 +52,9 @@ export function buildReleaseNotices(
   data: EventPayloads['sending.released'],
 ): readonly NoticeMail[] {
   if (!isNoticeDue(read, event, data)) return []
-  const why = data.released_by === 'person' ? 'A person has released it.' : 'Its figures are under the limits again.'
+  const why = data.released_by === 'person' ? 'A person has released it.' : 'The figures are below the limits again.'
   const since = formatTime(Date.parse(data.held_at))
-  const text = `The mail of ${nameOf(data)} that was held since ${since} is sent again. ${why}`
+  const text = `Posthorn sends the mail of ${nameOf(data)} again, which it had held since ${since}. ${why}`
   return toAdministrators(read, event, `Mail of ${nameOf(data)} is sent again`, [{ kind: 'text', text }])
 }
 
@@ -88,14 +88,17 @@ function figuresOf({ cause, messages, failures, percent, limit_percent: limit }:
 
 const advice: Readonly<Record<SendingData['cause'], string>> = {
   bounces:
-    'Mailbox providers refuse all mail of senders who write to addresses that do not exist. The addresses that bounced are suppressed. Find out where they come from, and remove the others from that source.',
+    'Mailbox providers refuse all mail of senders who write to addresses that do not exist. The addresses that bounced are suppressed. Find out where these addresses come from, and write to no other address from that source until you have checked it.',
   complaints:
     'Mailbox providers refuse all mail of senders whom people report. The addresses that complained are suppressed. Write only to people who have asked for it, and make it easy to unsubscribe.',
 }
 
 function warnedPieces(data: SendingData): readonly Piece[] {
   return [
-    { kind: 'text', text: `The mail of ${nameOf(data)} goes out. If more of it fails, it will be held.` },
+    {
+      kind: 'text',
+      text: `Posthorn still sends the mail of ${nameOf(data)}. If more of it fails, Posthorn will hold it.`,
+    },
     { kind: 'text', text: figuresOf(data) },
     { kind: 'text', text: advice[data.cause] },
   ]
@@ -106,13 +109,13 @@ function heldPieces(data: SendingData, workspaceId: string): readonly Piece[] {
   return [
     {
       kind: 'text',
-      text: `The mail of ${nameOf(data)} is held. Nothing is lost: messages are accepted, and wait in the queue.`,
+      text: `Posthorn holds the mail of ${nameOf(data)}. No message is lost: Posthorn accepts messages and keeps them in the queue.`,
     },
     { kind: 'text', text: figuresOf(data) },
     { kind: 'text', text: advice[data.cause] },
     {
       kind: 'text',
-      text: 'It is sent again when its figures are under the limits, or when the owner, an admin or the operator releases it:',
+      text: 'Posthorn sends the mail when the figures are below the limits again, or when the owner, an admin or the operator releases it with one of these:',
     },
     {
       kind: 'list',

@@ -49,8 +49,8 @@ function buildPieces(data: SmsHeldData, workspaceId: string): readonly Piece[] {
     {
       kind: 'text',
       text:
-        `From ${formatTime(Date.parse(data.held_at))} to ${formatTime(Date.parse(data.until_at))} no verification ` +
-        `codes are sent to numbers that begin with ${prefix}. Other numbers are not affected.`,
+        `Posthorn sends no verification codes to numbers that begin with ${prefix} from ` +
+        `${formatTime(Date.parse(data.held_at))} to ${formatTime(Date.parse(data.until_at))}. Other numbers still get codes.`,
     },
     {
       kind: 'text',
@@ -63,11 +63,14 @@ function buildPieces(data: SmsHeldData, workspaceId: string): readonly Piece[] {
     {
       kind: 'text',
       text:
-        'If you did not expect this traffic: require a CAPTCHA before a code is requested, and limit requests by the ' +
-        'address of the client. If it continues, the prefix is held again.',
+        'If you did not expect this traffic, require a CAPTCHA before a client can request a code, and limit the ' +
+        'requests of each client address. If the traffic continues, Posthorn holds the codes to this prefix again.',
     },
-    { kind: 'text', text: 'If you expected it, the operator of the server can end the hold at once:' },
+    {
+      kind: 'text',
+      text: 'If you expected this traffic, the operator of the server can end the hold at once with this command:',
+    },
     { kind: 'list', lines: [`posthorn sms release ${prefix} --workspace ${toOneLine(workspaceId)}`] },
-    { kind: 'text', text: `This notice is sent once a day for each prefix.` },
+    { kind: 'text', text: 'You get this notice at most once a day for each prefix.' },
   ]
 }

@@ -47,11 +47,11 @@ export function buildWebhookNotices(
   const origin = toOneLine(new URL(url).origin)
   const cause =
     reason === 'gone'
-      ? 'The endpoint answered 410 (Gone), which means that it no longer exists.'
+      ? 'The endpoint answered 410 (Gone), which says that it no longer exists.'
       : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
   const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
   const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
-  const subject = `A webhook is disabled: ${origin}`
+  const subject = `The webhook at ${origin} was disabled`
   return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
@@ -68,7 +68,10 @@ interface NoticeText {
 function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): readonly Piece[] {
   return [
     { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
-    { kind: 'text', text: 'No events are delivered to it until it is enabled again. When the endpoint works:' },
+    {
+      kind: 'text',
+      text: 'Posthorn delivers no events to it until you enable it again. When the endpoint works, send these requests:',
+    },
     {
       kind: 'list',
       lines: [
@@ -79,7 +82,7 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
     },
     {
       kind: 'text',
-      text: 'The last request delivers what happened in that time. GET .../deliveries?status=failed lists what had failed before.',
+      text: 'The last request delivers the events of that time. GET .../deliveries?status=failed lists the deliveries that failed before.',
     },
   ]
 }

@@ -182,8 +182,8 @@ async function submitByRest(endpoint: SubmissionServer): Promise<string> {
     from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
     to: `you@${DOMAIN}`,
     subject: 'REST works',
-    text: 'Handed in as JSON, composed, kept in the queue, signed, and delivered to the sink.\n',
-    html: '<p>Handed in as <b>JSON</b>, composed, kept in the queue, signed, and delivered to the sink.</p>',
+    text: 'You submitted this message as JSON. Posthorn composed it, queued it, signed it and delivered it to the sink.\n',
+    html: '<p>You submitted this message as <b>JSON</b>. Posthorn composed it, queued it, signed it and delivered it to the sink.</p>',
   })
   if (status === 503) throwDiskFull()
   const id = status === 201 ? parseId(body) : null

@@ -35,7 +35,7 @@ export async function submitBySmtp({ listen, ca, key }: SubmissionServer): Promi
     from: `Posthorn <quickstart@${DOMAIN}>`,
     to: `you@${DOMAIN}`,
     subject: 'It works',
-    text: 'Handed in over SMTP, kept in the queue, signed, and delivered to the sink.\n',
+    text: 'You submitted this message over SMTP. Posthorn queued it, signed it and delivered it to the sink.\n',
   }
   const { response } = await transport.sendMail(sample).catch(rethrowRefusal)
   const id = /queued as (\S+)/.exec(response)?.[1]

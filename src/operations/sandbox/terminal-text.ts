@@ -130,7 +130,12 @@ function swaksCommand({ key, caFile }: Guide, { host, port }: ListenAddress, mod
 
 /** It is continued over lines that fit the screen. */
 function curlCommand({ key, caFile, configured: { api } }: Guide): string[] {
-  const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'By curl.' })
+  const email = JSON.stringify({
+    from: SENDER,
+    to: RECIPIENT,
+    subject: 'Hello',
+    text: 'Hello!',
+  })
   return [
     `  curl https://${api.host}:${api.port}/v1/emails --cacert ${quoteForShell(caFile)} \\`,
     `    -H 'Authorization: Bearer ${key}' \\`,

@@ -21,7 +21,7 @@ import {
 
 export interface DomainChange {
   readonly inbound?: boolean | undefined
-  /** Null: each door has its own default. */
+  /** Null: each interface has its own default. */
   readonly trackOpens?: boolean | null | undefined
   readonly trackClicks?: boolean | null | undefined
   readonly inboundPolicy?: PolicyChange | undefined

@@ -17,6 +17,7 @@ import { advanceRotation, type RotationDeps } from './rotate-keys.js'
 import { type SendingDomain, verifiedByName } from './rows/sending-domains.js'
 import type { DomainEventType } from './verification/check-outcome.js'
 import { type CheckedDomain, checkDomain, domainsToCheck } from './verification/domain-checks.js'
+import { findHiddenKeys } from './verification/judge-records.js'
 
 const CHECK_INTERVAL = 60_000
 const PAGE_SIZE = 5
@@ -121,11 +122,9 @@ async function handleChecked(
   const { row, event, findings } = checked
   const about = { workspaceId: row.workspace_id, domain: row.domain }
   if (event !== null) logEvent(deps.log, row, event)
-  const unseen = findings.filter(
-    ({ state, purpose, visible }) => state === 'verified' && purpose !== 'mail_cname' && !visible,
-  )
-  if (unseen.length > 0) {
-    const names = unseen.map(({ name }) => name)
+  const hidden = findHiddenKeys(findings)
+  if (hidden.length > 0) {
+    const names = hidden.map(({ name }) => name)
     deps.log.warn({ ...about, names }, 'the CNAME is right, but the service zone does not answer with the key')
   }
   if (row.status !== before.status) deps.onChanged(about)

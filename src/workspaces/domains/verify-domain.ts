@@ -24,7 +24,7 @@ import { recordForcedVerification } from './verification/domain-event.js'
 import type { RecordVerdict } from './verification/judge-records.js'
 
 /**
- * The verified domain, or undefined if it is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says
+ * The check that proved the domain, or undefined if the domain is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says
  * what is not proved, with the records found in `details.records`.
  */
 export async function verifyDomain(
@@ -32,14 +32,14 @@ export async function verifyDomain(
   row: SendingDomain,
   actor: Actor,
   now: number,
-): Promise<SendingDomain | undefined> {
+): Promise<CheckedDomain | undefined> {
   requireNotTaken(deps.read, row.workspace_id, row.domain)
   const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
     // Another workspace was first, so the same check as before throws that refusal.
     if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
-  if (checked === undefined || checked.verdict === 'proved') return checked?.row
+  if (checked === undefined || checked.verdict === 'proved') return checked
   throw buildUnprovedRefusal(checked.row.domain, checked.verdict, checked)
 }
 

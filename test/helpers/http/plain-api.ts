@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../daemon/test-daemon.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../smtp/scripted-sink.js'
 
-interface PlainApi {
+export interface PlainApi {
   readonly app: TestDaemon
   /** Receives the mail for `b.test`. */
   readonly sink: ScriptedSink

@@ -18,14 +18,14 @@ const describe = (change: AccountChange): string[] => {
 
 for (const [change, subject, words] of [
   [{ kind: 'password-changed' }, 'Your password was changed', 'The password of the account ann@b.test was changed.'],
-  [{ kind: 'second-factor-enabled' }, 'The second factor was turned on', 'a code of an authenticator app is needed'],
-  [{ kind: 'second-factor-disabled' }, 'The second factor was turned off', 'the password alone is enough'],
+  [{ kind: 'second-factor-enabled' }, 'The second factor was turned on', 'you need a code of your authenticator app'],
+  [{ kind: 'second-factor-disabled' }, 'The second factor was turned off', 'you need only the password'],
   [{ kind: 'recovery-codes-replaced' }, 'New recovery codes were made', 'The earlier codes no longer work.'],
-  [{ kind: 'recovery-code-used', left: 0 }, 'A recovery code was used', 'None is left. Make new ones'],
-  [{ kind: 'recovery-code-used', left: 1 }, 'A recovery code was used', 'One is left. Make new ones'],
-  [{ kind: 'recovery-code-used', left: 2 }, 'A recovery code was used', '2 are left. Make new ones'],
-  [{ kind: 'recovery-code-used', left: 3 }, 'A recovery code was used', '3 are left."'],
-  [{ kind: 'new-browser' }, 'Sign-in from a new browser', 'from a browser that was not used before.'],
+  [{ kind: 'recovery-code-used', left: 0 }, 'A recovery code was used', 'No code is left. Make new recovery codes'],
+  [{ kind: 'recovery-code-used', left: 1 }, 'A recovery code was used', 'One code is left. Make new recovery codes'],
+  [{ kind: 'recovery-code-used', left: 2 }, 'A recovery code was used', '2 codes are left. Make new recovery codes'],
+  [{ kind: 'recovery-code-used', left: 3 }, 'A recovery code was used', '3 codes are left."'],
+  [{ kind: 'new-browser' }, 'Sign-in from a new browser', 'from a browser that had not been used for it before.'],
 ] as const) {
   const [title = '', text = ''] = describe(change)
   t.equal(title, subject)
@@ -43,7 +43,7 @@ for (const [change, subject, words] of [
 t.test('a change on the command line names no browser', async (t) => {
   const notice = { email, change: { kind: 'password-changed' }, client: null, now: NOW } as const
   t.match(buildAccountMail(notice, 'https://mail.test').pieces[1], {
-    lines: ['Time: 2026-01-31 09:05 UTC', 'On the command line of the server'],
+    lines: ['Time: 2026-01-31 09:05 UTC', 'Place: the command line of the server'],
   })
 })
 

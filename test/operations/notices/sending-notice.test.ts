@@ -45,7 +45,7 @@ t.test('the administrators are told the figures, and not twice', async (t) => {
   const release = { type: 'sending.released', seq: 1, workspace_id: workspaceId, created_at: now } as const
   t.match(
     text(buildReleaseNotices(read, release, released)[0]),
-    /is sent again\. Its figures are under the limits again/,
+    /again, which it had held since .*\. The figures are below the limits again/,
   )
 
   const store = (data: SendingData, at: number) =>

@@ -40,7 +40,7 @@ t.test('the owner and the admins get it, with the way back and without secrets',
     const mails = buildWebhookNotices(deps, { seq: 1, workspace_id: 'ws_1', created_at: at }, data)
     t.same(mails.map(({ to }) => to).sort(), ['admin@a.test', 'owner@a.test'], name)
     const text = JSON.stringify(mails[0]).replaceAll('\\"', '"')
-    t.match(text, 'A webhook is disabled: https://user-hooks.example:8443"')
+    t.match(text, 'The webhook at https://user-hooks.example:8443 was disabled"')
     for (const each of texts) t.match(text, each)
     t.match(text, 'PATCH https://mail.service.test/v1/webhooks/wh_1 {"enabled": true}')
     t.notMatch(text, 'secret')

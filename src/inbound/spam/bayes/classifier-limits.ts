@@ -43,12 +43,12 @@ export function limitClassifier(
     ...buildAdjustment(
       'CLASSIFIER_UNSEASONED',
       bounded - score,
-      'the classifier has learned fewer than 200 spam and 200 ham of the last 180 days: at most 2 points',
+      'the classifier has learned fewer than 200 spam or 200 ham of the last 180 days, so it counts at most 2 points',
     ),
     ...buildAdjustment(
       'CLASSIFIER_AND_DMARC',
       vouched - bounded,
-      "the author's domain vouches for it: words alone do not flag it",
+      "DMARC passes for the author's domain, so the words alone do not make the message suspicious",
     ),
   ]
 }

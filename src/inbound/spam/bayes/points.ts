@@ -24,7 +24,7 @@ const unsure: ScoreStep = {
   minProbability: 0.3,
   name: 'BAYES_UNSURE',
   score: 0,
-  description: 'Its words are unknown, or those of spam and of ham',
+  description: 'the words of the message are unknown, or occur in spam and in ham',
 }
 
 /** Highest first; the last one takes every remaining probability. */
@@ -33,28 +33,38 @@ const scoreSteps: readonly ScoreStep[] = [
     minProbability: 0.9999,
     name: 'BAYES_SPAM_CERTAIN',
     score: 8,
-    description: 'Nearly all that is known of its words is spam',
+    description: 'nearly all known words of the message are typical of spam',
   },
-  { minProbability: 0.99, name: 'BAYES_SPAM_LIKELY', score: 6, description: 'Its words are those of spam' },
+  {
+    minProbability: 0.99,
+    name: 'BAYES_SPAM_LIKELY',
+    score: 6,
+    description: 'the words of the message are typical of spam',
+  },
   {
     minProbability: 0.9,
     name: 'BAYES_SPAM_RATHER',
     score: 5,
-    description: 'Its words are rather those of spam than of ham',
+    description: 'the words of the message are more typical of spam than of ham',
   },
-  { minProbability: 0.7, name: 'BAYES_SPAM_PERHAPS', score: 4, description: 'Its words lean towards spam' },
+  {
+    minProbability: 0.7,
+    name: 'BAYES_SPAM_PERHAPS',
+    score: 4,
+    description: 'the words of the message are a little more typical of spam than of ham',
+  },
   unsure,
   {
     minProbability: 0.01,
     name: 'BAYES_HAM_LIKELY',
     score: -1,
-    description: 'Its words are rather those of ham than of spam',
+    description: 'the words of the message are more typical of ham than of spam',
   },
   {
     minProbability: 0,
     name: 'BAYES_HAM_CERTAIN',
     score: -3,
-    description: 'Nearly all that is known of its words is ham',
+    description: 'nearly all known words of the message are typical of ham',
   },
 ]
 

@@ -21,28 +21,28 @@ import { salesWording } from './wording-sales.js'
  * itself is said to be in danger (`FRAUD_ACCOUNT`), these would repeat it and do not count.
  */
 const phishingWording: readonly SpamRule[] = [
-  phishingRule('FRAUD_ACCOUNT', 2, 'an account that is said to be in danger', 'account'),
+  phishingRule('FRAUD_ACCOUNT', 2, 'the text says that an account is in danger', 'account'),
   phishingRule(
     'FRAUD_ACCOUNT_ABROAD',
     2,
-    'an account that is said to be in danger, in another language than English',
+    'the text says, in a language other than English, that an account is in danger',
     'account abroad',
   ),
-  phishingRule('FRAUD_MAILBOX', 1.5, 'a mailbox that is said to hold mail back', 'mailbox'),
-  phishingRule('FRAUD_PROTECTION', 1.6, 'a device or its data that are said to be in danger', 'protection'),
-  phishingRule('FRAUD_WALLET', 2, 'coins, and the keys to them', 'wallet'),
-  phishingRule('FRAUD_REWARD', 1.3, 'a reward for an answer', 'reward'),
-  phishingRule('FRAUD_PARCEL', 1.2, 'a parcel that is said to wait for a payment', 'parcel'),
+  phishingRule('FRAUD_MAILBOX', 1.5, 'the text says that a mailbox holds mail back', 'mailbox'),
+  phishingRule('FRAUD_PROTECTION', 1.6, 'the text says that a device or its data are in danger', 'protection'),
+  phishingRule('FRAUD_WALLET', 2, 'the text is about cryptocurrency and its keys', 'wallet'),
+  phishingRule('FRAUD_REWARD', 1.3, 'the text promises a reward for an answer', 'reward'),
+  phishingRule('FRAUD_PARCEL', 1.2, 'the text says that a parcel waits for a payment', 'parcel'),
   wordingRule(
     'GREETS_ADDRESS',
     1,
-    'greets the recipient by address instead of name',
+    'the text greets the recipient by the address instead of a name',
     /\b(?:dear|hello|hi|attention|greetings|hey|hallo|ol[áa]|hola|bonjour|ciao)[ ,:]{1,3}(?:user )?[\w.+-]{1,64}@[\w-]{1,63}\./,
   ),
   wordingRule(
     'SAYS_DEAR_ABROAD',
     0.7,
-    'addresses the recipient without a name, in a language other than English',
+    'the text addresses the recipient without a name, in a language other than English',
     /(?<![a-zà-ÿ])(?:sehr geehrter? (?:kunde|nutzer|benutzer|inhaber|mitglied)|lieber? (?:kunde|nutzer)|estimado(?:\(a\)|\/a)? (?:cliente|usuario)|prezado(?:\(a\))? (?:cliente|usu[áa]rio)|caro cliente|ch[eè]re? (?:client|utilisateur|abonn[ée])|gentile (?:cliente|utente)|geachte (?:klant|gebruiker))/,
   ),
 ]
@@ -52,37 +52,37 @@ const fraudWording: readonly SpamRule[] = [
   wordingRule(
     'FRAUD_ADVANCE_FEE',
     2.8,
-    'money that is to be moved abroad',
+    'the text asks for help to move money abroad',
     /\b(?:next of kin|foreign (?:account|partner|beneficiary|bank)|(?:transfer|release|remit\w*) (?:of )?(?:the|this) (?:money|funds?|sum)|(?:late|former) (?:president|head of state|general|minister)|(?:sum|amount) of (?:us ?)?\$? ?\(?[\d.,]+ ?(?:m\b|million|us)|million (?:united states|u\.?s\.?) dollars|over-?invoiced?|security company|deceased|unclaimed|diplomatic|inheritance|compensation fund|contract award|trunk box(?:es)?)\b.{0,4000}\b(?:account|transfer|confiden\w+|assistance|fund|beneficiary|partner\w*)\b/,
   ),
   wordingRule(
     'FRAUD_CONFIDENTIAL',
     1.5,
-    'begs for trust',
+    'the text asks for trust and secrecy',
     /\b(?:strict(?:ly|est)? (?:confiden\w+|private)|utmost (?:confiden\w+|secre\w+|good faith)|(?:treat|keep) (?:this|it)\b.{0,40}\b(?:confiden\w+|secret)|mutual (?:trust|benefit|understanding)|business (?:proposal|relationship|transaction)|your (?:urgent|kind|immediate) (?:response|assistance|reply|attention)|god bless|reliable and (?:honest|trust\w+))\b/,
   ),
   wordingRule(
     'FRAUD_AFAR',
     1.2,
-    'countries and offices that such letters come from',
+    'the text names countries or offices that letters of advance-fee fraud name',
     /\b(?:nigeria\w*|lagos|sierra leone|ivory coast|cote d'ivoire|burkina faso|zimbabwe|mobutu|abacha|savimbi|kabila|benin|togo|(?:central|apex) bank of|ministry of (?:mines|petroleum|finance)|(?:barrister|attorney) [a-z]+)\b/,
   ),
   wordingRule(
     'FRAUD_EXTORTION',
     3,
-    'a threat for money',
+    'the text threatens the recipient and demands money',
     /\b(?:(?:recorded|filmed) you|your (?:webcam|contacts)|hacked your|malware on your|i (?:have )?(?:infected|access to your)|(?:bitcoin|btc) (?:wallet|address))\b.{0,2000}\b(?:bitcoin|btc|wallet|pay(?:ment)?|send)\b/,
   ),
   wordingRule(
     'FRAUD_GIFT_CARDS',
     1.7,
-    'gift cards and parcels',
+    'the text is about gift cards or a held parcel',
     /\b(?:(?:buy|purchase|get|need) (?:\w+ ){0,3}(?:gift|itunes|steam|google play) ?cards?|scratch (?:the|off)|gift card (?:worth|valued)|(?:parcel|package|shipment) (?:is |was |has been |could not be )(?:held|on hold|waiting|undeliver\w+|delivered)|redelivery|customs fee|shipping fee)\b/,
   ),
   wordingRule(
     'FRAUD_CHAIN',
     1.8,
-    'a chain letter',
+    'the text is a chain letter',
     /\b(?:chain letter|(?:send|mail) \$ ?\d|\$5 (?:bills?|cash)|reports? ?#? ?[1-5]\b.{0,400}\breports? ?#? ?[2-5]|(?:100|perfectly|totally|completely)%? legal|add your name|list of names|pyramid|cable tv.{0,40}legal)\b/,
   ),
 ]

@@ -22,7 +22,7 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_PROGRAM',
     weight: 4,
-    description: 'a program is attached',
+    description: 'the message has a program as an attachment',
     test: hasAttachment(
       (name, { contentType }) =>
         programExtensions.test(name) || /\/x-(?:msdownload|dosexec|ms-shortcut)$/.test(contentType),
@@ -31,7 +31,7 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_DOUBLE_EXTENSION',
     weight: 4,
-    description: 'an attachment that pretends to be of another type',
+    description: 'an attachment has two extensions and pretends to be of another type',
     test: hasAttachment((name) => doubleExtension.test(name)),
   },
   {
@@ -43,7 +43,7 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_TYPE_MISMATCH',
     weight: 2,
-    description: 'a picture or sound by its type, a program by its name',
+    description: 'an attachment has the content type of text or media and the name of a program',
     test: hasAttachment(
       (name, { contentType }) => programExtensions.test(name) && /^(?:image|audio|video|text)\//.test(contentType),
     ),
@@ -51,31 +51,31 @@ export const attachmentRules: readonly SpamRule[] = [
   {
     name: 'ATTACHED_MACROS',
     weight: 2,
-    description: 'a document of a type for macros',
+    description: 'an attachment is a document of a type that can contain macros',
     test: hasAttachment((name) => /\.(?:docm|dotm|xlsm|xltm|xlam|pptm|potm|ppam|xll)$/i.test(name)),
   },
   {
     name: 'ATTACHED_PAGE',
     weight: 1.6,
-    description: 'a web page as an attachment',
+    description: 'an attachment is a web page',
     test: ({ message }) => message.attachments.some(isWebPage),
   },
   {
     name: 'ATTACHED_PAGE_ASKS',
     weight: 2.5,
-    description: 'an attached web page that asks for a password or submits a form',
+    description: 'an attached web page asks for a password or submits a form',
     test: ({ attachedPages }) => attachedPages.asksForInput,
   },
   {
     name: 'ATTACHED_PAGE_UNFOLDS',
     weight: 2,
-    description: 'an attached web page that redirects or is written by its own script',
+    description: 'an attached web page redirects, or a script writes its content',
     test: ({ attachedPages }) => attachedPages.unpacksItself,
   },
   {
     name: 'LURE_IN_ATTACHMENT',
     weight: 1,
-    description: 'asks for something by an attached web page',
+    description: 'the message has the wording of phishing and an attached web page',
     test: (facts) => facts.impersonation.phishingTopics.size > 0 && facts.message.attachments.some(isWebPage),
   },
 ]

@@ -41,29 +41,59 @@ function hasGenericName({ reverseName, clientAddress }: SpamOrigin): boolean {
 }
 
 export const authenticationRules: readonly SpamRule[] = [
-  authenticationRule('SPF_FAIL', 2.5, 'the sender domain does not send from there', ({ spf }) => spf === 'fail'),
-  authenticationRule('SPF_SOFTFAIL', 1, 'the sender domain hardly sends from there', ({ spf }) => spf === 'softfail'),
-  authenticationRule('SPF_PERMERROR', 0.5, 'the SPF record is broken', ({ spf }) => spf === 'permerror'),
-  authenticationRule('DKIM_FAIL', 1.5, 'a signature does not hold', ({ dkim }) => dkim === 'fail'),
-  authenticationRule('DKIM_PERMERROR', 0.5, 'a signature that cannot be checked', ({ dkim }) => dkim === 'permerror'),
-  authenticationRule('DMARC_FAIL', 3, "the author's domain does not vouch for it", ({ dmarc }) => dmarc === 'fail'),
-  authenticationRule('DMARC_PASS', -0.5, "the author's domain vouches for it", ({ dmarc }) => dmarc === 'pass'),
+  authenticationRule(
+    'SPF_FAIL',
+    2.5,
+    "SPF says that the client may not send for the sender's domain",
+    ({ spf }) => spf === 'fail',
+  ),
+  authenticationRule(
+    'SPF_SOFTFAIL',
+    1,
+    "SPF says that the client probably may not send for the sender's domain",
+    ({ spf }) => spf === 'softfail',
+  ),
+  authenticationRule(
+    'SPF_PERMERROR',
+    0.5,
+    "the SPF record of the sender's domain has an error",
+    ({ spf }) => spf === 'permerror',
+  ),
+  authenticationRule('DKIM_FAIL', 1.5, 'a DKIM signature is wrong', ({ dkim }) => dkim === 'fail'),
+  authenticationRule('DKIM_PERMERROR', 0.5, 'a DKIM signature cannot be checked', ({ dkim }) => dkim === 'permerror'),
+  authenticationRule(
+    'DMARC_FAIL',
+    3,
+    "DMARC fails: neither SPF nor DKIM proves the author's domain",
+    ({ dmarc }) => dmarc === 'fail',
+  ),
+  authenticationRule(
+    'DMARC_PASS',
+    -0.5,
+    "DMARC passes: SPF or DKIM proves the author's domain",
+    ({ dmarc }) => dmarc === 'pass',
+  ),
   authenticationRule(
     'UNAUTHENTICATED',
     1.5,
-    'neither SPF nor DKIM speaks for any domain',
+    'neither SPF nor DKIM passes for any domain',
     ({ spf, dkim }) => spf !== 'pass' && dkim !== 'pass' && spf !== 'temperror' && dkim !== 'temperror',
   ),
-  authenticationRule('IPREV_FAIL', 2, 'the client has no name that leads back to it', ({ iprev }) => iprev === 'fail'),
-  clientRule('CLIENT_GENERIC_NAME', 1.5, 'the client has the name of a home connection', hasGenericName),
-  clientRule('HELO_LITERAL', 1, 'the client calls itself by an address', ({ helo }) =>
+  authenticationRule(
+    'IPREV_FAIL',
+    2,
+    "the client's address has no host name that leads back to the address",
+    ({ iprev }) => iprev === 'fail',
+  ),
+  clientRule('CLIENT_GENERIC_NAME', 1.5, 'the client has the host name of a home connection', hasGenericName),
+  clientRule('HELO_LITERAL', 1, 'the client gave an IP address as its name at EHLO', ({ helo }) =>
     /^\[?(?:\d{1,3}(?:\.\d{1,3}){3}|ipv6:[^\]]*)\]?$/i.test(helo),
   ),
-  clientRule('HELO_NO_DOMAIN', 1, 'the client calls itself by no full name', ({ helo }) => !/[.:]/.test(helo)),
+  clientRule('HELO_NO_DOMAIN', 1, 'the client gave a name without a domain at EHLO', ({ helo }) => !/[.:]/.test(helo)),
   {
     name: 'ENVELOPE_ELSEWHERE',
     weight: 0.3,
-    description: 'bounces go to another organization than the author',
+    description: 'the envelope sender belongs to another organization than the author',
     test: ({ message, author }) => {
       const sender = message.origin?.envelopeFrom ?? ''
       const domain = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase()

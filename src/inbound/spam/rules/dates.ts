@@ -14,17 +14,22 @@ function hoursAhead(facts: SpamFacts): number {
 }
 
 export const dateRules: readonly SpamRule[] = [
-  { name: 'NO_DATE', weight: 1, description: 'no Date', test: (facts) => firstFieldOf(facts, 'date') === '' },
+  {
+    name: 'NO_DATE',
+    weight: 1,
+    description: 'the message has no Date',
+    test: (facts) => firstFieldOf(facts, 'date') === '',
+  },
   {
     name: 'DATE_UNREADABLE',
     weight: 2.3,
-    description: 'an invalid Date',
+    description: 'the Date is invalid',
     test: (facts) => firstFieldOf(facts, 'date') !== '' && parseMessageDate(firstFieldOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',
     weight: 1.6,
-    description: 'a Date in a time zone that does not exist',
+    description: 'the Date has a time zone that does not exist',
     test: (facts) => {
       const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstFieldOf(facts, 'date'))
       if (zone === null) return false
@@ -34,25 +39,25 @@ export const dateRules: readonly SpamRule[] = [
   {
     name: 'DATE_AHEAD',
     weight: 1.9,
-    description: 'dated hours after its receipt',
+    description: 'the Date is more than 3 hours after the time of receipt',
     test: (facts) => hoursAhead(facts) > 3 && hoursAhead(facts) <= 48,
   },
   {
     name: 'DATE_FAR_AHEAD',
     weight: 2.5,
-    description: 'dated days after its receipt',
+    description: 'the Date is more than 2 days after the time of receipt',
     test: (facts) => hoursAhead(facts) > 48,
   },
   {
     name: 'DATE_LATE',
     weight: 0.5,
-    description: 'dated half a day before its receipt',
+    description: 'the Date is more than 12 hours before the time of receipt',
     test: (facts) => hoursAhead(facts) < -12 && hoursAhead(facts) >= -96,
   },
   {
     name: 'DATE_FAR_LATE',
     weight: 1.4,
-    description: 'dated days before its receipt',
+    description: 'the Date is more than 4 days before the time of receipt',
     test: (facts) => hoursAhead(facts) < -96,
   },
 ]

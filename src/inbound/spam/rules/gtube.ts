@@ -11,7 +11,7 @@ export const gtubeRules: readonly SpamRule[] = [
   {
     name: 'GTUBE',
     weight: 1_000,
-    description: 'the GTUBE test line for spam filters',
+    description: 'the message contains the GTUBE test line for spam filters',
     test: ({ message, html }) => (message.text ?? '').includes(gtubeLine) || html.visibleText.includes(gtubeLine),
   },
 ]

@@ -38,17 +38,22 @@ function namesAddressElsewhere(name: string, author: NonNullable<SpamFacts['auth
 }
 
 export const headerRules: readonly SpamRule[] = [
-  { name: 'NO_SUBJECT', weight: 0.8, description: 'no subject', test: ({ message }) => message.subject.trim() === '' },
+  {
+    name: 'NO_SUBJECT',
+    weight: 0.8,
+    description: 'the message has no subject',
+    test: ({ message }) => message.subject.trim() === '',
+  },
   {
     name: 'NO_MESSAGE_ID',
     weight: 1,
-    description: 'no Message-ID',
+    description: 'the message has no Message-ID',
     test: (facts) => firstFieldOf(facts, 'message-id') === '',
   },
   {
     name: 'ODD_MESSAGE_ID',
     weight: 1.2,
-    description: 'a Message-ID that no mail program makes',
+    description: 'the Message-ID has a form that no mail program writes',
     test: (facts) => {
       const id = firstFieldOf(facts, 'message-id')
       return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
@@ -57,19 +62,19 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'NO_AUTHOR',
     weight: 2,
-    description: 'no address in From',
+    description: 'From contains no address',
     test: ({ author }) => author === null,
   },
   {
     name: 'NO_RECIPIENT',
     weight: 1.6,
-    description: 'neither To nor Cc',
+    description: 'the message has neither To nor Cc',
     test: (facts) => firstFieldOf(facts, 'to') === '' && firstFieldOf(facts, 'cc') === '',
   },
   {
     name: 'UNREADABLE_RECIPIENT',
     weight: 0.9,
-    description: 'a To field without any address',
+    description: 'To contains no address',
     test: (facts) =>
       firstFieldOf(facts, 'to') !== '' &&
       facts.message.to.every(({ address }) => address === null) &&
@@ -78,7 +83,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'UNDISCLOSED',
     weight: 0.9,
-    description: 'its recipients are not named',
+    description: 'To has a placeholder instead of the recipients',
     test: (facts) => {
       const to = firstFieldOf(facts, 'to')
       return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
@@ -87,13 +92,13 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'REPEATED_FIELDS',
     weight: 1,
-    description: 'a repeated header field that must be unique',
+    description: 'a header field that may occur once is repeated',
     test: (facts) => singleFields.some((name) => countFields(facts, name) > 1),
   },
   {
     name: 'SUBJECT_SHOUTS',
     weight: 1.8,
-    description: 'a subject in capitals',
+    description: 'the subject is in capitals',
     test: (facts) => {
       const subject = bareSubjectOf(facts)
       return /\s/.test(subject.trim()) && (subject.match(/[A-Z]/g)?.length ?? 0) > 8 && !/[a-z]/.test(subject)
@@ -102,43 +107,43 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'SUBJECT_EXCLAIMS',
     weight: 1.3,
-    description: 'a subject that ends with an exclamation mark',
+    description: 'the subject ends with an exclamation mark',
     test: ({ message }) => /!\s*(?:\S{1,20})?$/.test(message.subject),
   },
   {
     name: 'SUBJECT_EXCLAIMS_MUCH',
     weight: 1.1,
-    description: 'several exclamation marks in the subject',
+    description: 'the subject has several exclamation marks',
     test: ({ message }) => /![^!]{0,100}!|\?!/.test(message.subject),
   },
   {
     name: 'SUBJECT_MONEY',
     weight: 1.3,
-    description: 'an amount of money in the subject',
+    description: 'the subject has an amount of money',
     test: ({ message }) => /[$€£]\s?\d|\d\s?[€£]|\$\$/.test(message.subject),
   },
   {
     name: 'SUBJECT_PERCENT',
     weight: 0.7,
-    description: 'percentages in the subject',
+    description: 'the subject has a percentage',
     test: ({ message }) => /\d\s?%/.test(message.subject),
   },
   {
     name: 'SUBJECT_TAIL',
     weight: 1.9,
-    description: 'text after many blanks in the subject',
+    description: 'the subject has a text after many blanks',
     test: ({ message }) => /\S\s{5,}\S{1,30}$/.test(message.subject),
   },
   {
     name: 'SUBJECT_SPACED',
     weight: 1,
-    description: 'spaced letters in the subject',
+    description: 'the subject has a word with spaces between its letters',
     test: ({ message }) => /(?:^|\s)(?:[a-z][\s._*-]){4,}[a-z](?:\s|$)/i.test(message.subject),
   },
   {
     name: 'SUBJECT_NAMES_RECIPIENT',
     weight: 1.5,
-    description: "the recipient's address in the subject",
+    description: "the subject contains the recipient's address or its local part",
     test: hasRecipientInSubject,
   },
   {
@@ -150,7 +155,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'SUBJECT_OFFER',
     weight: 1.6,
-    description: 'offers, savings or urgency in the subject',
+    description: 'the subject has words of an offer, of savings or of urgency',
     test: ({ message }) =>
       /\b(?:free|save|offer|cheap|lowest|discount|guarantee\w*|winner|win|earn|income|cash|credit|debt|mortgage|loans?|rates|limited|urgent\w*|act now|congratulations?|prize|lose weight|singles|hot|sexy?|viagra|casino|insurance|approved|opportunity|business|investment|proposal|fortune|millions?|degrees?|diploma|inkjet|toner|refinanc\w+|prescription|pharmacy|weight|herbal|wealth|profits?|money)\b/i.test(
         message.subject,
@@ -159,7 +164,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'FALSE_REPLY',
     weight: 1.2,
-    description: 'a subject with Re: that answers nothing',
+    description: 'the subject begins with Re:, but the message answers no other message',
     test: (facts) =>
       /^\s*re(?:\[\d+\])?:/i.test(facts.message.subject) &&
       firstFieldOf(facts, 'in-reply-to') === '' &&
@@ -169,27 +174,27 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'AUTHOR_DIGITS',
     weight: 1.3,
-    description: 'many digits in the address of the author',
+    description: "the author's address has many digits",
     test: ({ author }) => author !== null && author.local.length < 24 && /\d{4}|(?:\d[a-z]+){3}/i.test(author.local),
   },
   {
     name: 'AUTHOR_RANDOM',
     weight: 1.3,
-    description: "digits within, or unpronounceable letters as, the author's address",
+    description: "the author's address has digits between letters, or letters that cannot be pronounced",
     test: ({ author }) =>
       author !== null && author.local.length < 24 && /[a-z]\d+[a-z]+\d|[bcdfghjklmnpqrstvwxz]{6}/i.test(author.local),
   },
   {
     name: 'AUTHOR_NAME_IS_OTHER_ADDRESS',
     weight: 2,
-    description: 'the name of the author is the address of another person',
+    description: "the author's name is an address of another organization",
     test: ({ author, message }) =>
       author !== null && message.from.slice(0, MAX_NAMES).some(({ name }) => namesAddressElsewhere(name, author)),
   },
   {
     name: 'AUTHOR_NAME_SHOUTS',
     weight: 0.6,
-    description: "exclamations or offers in the author's name",
+    description: "the author's name has exclamation marks or words of an offer",
     test: ({ author }) =>
       /[!$]|\b(?:free|offers?|deals?|save|savings|loans?|mortgage|rewards?|promotions?|specials|winner)\b/i.test(
         author?.name ?? '',
@@ -198,19 +203,19 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'AUTHOR_IS_RECIPIENT',
     weight: 1.1,
-    description: 'from the address that it is to',
+    description: "the author's address is also a recipient",
     test: ({ author, message }) => author !== null && message.to.some(({ address }) => address === author.address),
   },
   {
     name: 'FREE_MAIL_AUTHOR',
     weight: 0.6,
-    description: 'from a mailbox that anyone can get',
+    description: 'the author has a mailbox at a free provider',
     test: ({ author }) => author !== null && freeMailDomains.has(author.domain),
   },
   {
     name: 'REPLY_TO_FREE_MAIL',
     weight: 1.2,
-    description: 'replies go to a free mailbox elsewhere',
+    description: 'replies go to a mailbox at a free provider, which the author does not use',
     test: (facts) => {
       const reply = replyOrganizationOf(facts)
       return reply !== null && freeMailDomains.has(reply) && reply !== facts.author?.organization
@@ -219,7 +224,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'REPLY_TO_ELSEWHERE',
     weight: 0.3,
-    description: 'replies go to another organization',
+    description: 'replies go to another organization than the author',
     test: (facts) => {
       const reply = replyOrganizationOf(facts)
       return (
@@ -233,20 +238,20 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'MANY_RECIPIENTS',
     weight: 1,
-    description: 'more than ten recipients named',
+    description: 'the message names more than ten recipients',
     test: ({ message }) => message.to.length > 10,
   },
   {
     name: 'HIGH_PRIORITY',
     weight: 1,
-    description: 'is marked as urgent',
+    description: 'the message is marked as urgent',
     test: (facts) =>
       /^\s*1/.test(firstFieldOf(facts, 'x-priority')) || /^\s*high/i.test(firstFieldOf(facts, 'importance')),
   },
   {
     name: 'NO_MIME_VERSION',
     weight: 1.1,
-    description: 'a Content-Type without MIME-Version',
+    description: 'the message has a Content-Type but no MIME-Version',
     test: (facts) =>
       firstFieldOf(facts, 'content-type') !== '' &&
       firstFieldOf(facts, 'mime-version') === '' &&
@@ -255,7 +260,7 @@ export const headerRules: readonly SpamRule[] = [
   {
     name: 'ANSWER_IN_THREAD',
     weight: -1.5,
-    description: 'answers a message and quotes it',
+    description: 'the message answers another message and quotes it',
     test: (facts) =>
       (firstFieldOf(facts, 'in-reply-to') !== '' || firstFieldOf(facts, 'references') !== '') &&
       /^\s?[>|]/m.test(facts.body),

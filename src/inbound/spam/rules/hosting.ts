@@ -51,13 +51,13 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_FREE_HOST',
     weight: 0.3,
-    description: 'a link to a page on a host where anyone can publish',
+    description: 'a link leads to a host on which anyone can publish pages',
     test: hasForeignUrl(({ host, path }) => isFreeHost(host, path)),
   },
   {
     name: 'URL_REDIRECTOR',
     weight: 1.2,
-    description: 'a link through a large site that leads anywhere',
+    description: 'a link leads to a redirector of a large site, which can lead anywhere',
     test: hasForeignUrl(({ host, path }) => {
       const whole = `${host}${path.slice(0, MAX_PATH)}`
       return redirectors.some((one) => one.test(whole))
@@ -66,19 +66,19 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_THROWAWAY_DOMAIN',
     weight: 0.8,
-    description: 'a link to a top-level domain of throwaway names',
+    description: 'a link leads to a top-level domain whose names are mostly used for a short time',
     test: hasForeignUrl(({ host }) => isThrowawayDomain(host)),
   },
   {
     name: 'AUTHOR_THROWAWAY_DOMAIN',
     weight: 1,
-    description: 'from a top-level domain of throwaway names',
+    description: "the author's domain is in a top-level domain whose names are mostly used for a short time",
     test: ({ author }) => author !== null && isThrowawayDomain(author.domain),
   },
   {
     name: 'URL_INSIDE_WORDPRESS',
     weight: 2,
-    description: 'a link into the internals of a site, where intruders put pages',
+    description: 'a link leads to an internal folder of a web site, in which intruders put pages',
     test: ({ urls }) =>
       urls
         .slice(0, MAX_LINKS)
@@ -91,13 +91,13 @@ export const hostingRules: readonly SpamRule[] = [
   {
     name: 'URL_FRAGMENT_NAMES_RECIPIENT',
     weight: 2.2,
-    description: "a link that hands the recipient's address to the page itself",
+    description: "the fragment of a link contains the recipient's address",
     test: (facts) => facts.urls.slice(0, MAX_LINKS).some((url) => hasRecipientInFragment(url, facts)),
   },
   {
     name: 'AUTHOR_RANDOM_DOMAIN',
     weight: 1,
-    description: "an unreadable row of letters and digits as the author's domain",
+    description: "the author's domain is an unreadable row of letters and digits",
     test: ({ author }) => {
       const label = registeredLabelOf(author?.domain ?? '').slice(0, MAX_LABEL)
       return !label.startsWith('xn--') && /[bcdfghjklmnpqrstvwxz]{6}|(?:[a-z]{1,6}\d{1,4}){3}|\d{5}/i.test(label)

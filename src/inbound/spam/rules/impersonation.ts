@@ -110,26 +110,26 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'AUTHOR_POSES_AS_BRAND',
     weight: 2.5,
-    description: "the author's name is that of a company whose domain it does not come from",
+    description: "the author's name has the name of a company, but the author's domain is not the company's",
     test: ({ impersonation }) => impersonation.impersonatedBrands.length > 0,
   },
   {
     name: 'AUTHOR_DOMAIN_LIKE_BRAND',
     weight: 2.5,
-    description: "the author's domain is made to look like that of a company",
+    description: "the author's domain is made to look like the domain of a company",
     test: ({ impersonation }) => impersonation.hasLookalikeDomain,
   },
   {
     name: 'BRAND_DISGUISED',
     weight: 2,
-    description: "a company's name in lookalike letters",
+    description: 'the name of a company is written with letters that only look like its own',
     test: ({ impersonation }) =>
       [...impersonation.impersonatedBrands, ...impersonation.subjectBrands].some(({ disguised }) => disguised),
   },
   {
     name: 'SUBJECT_NAMES_BRAND',
     weight: 0.6,
-    description: 'the subject names a company that neither the author nor any link belongs to',
+    description: 'the subject names a company to which neither the author nor a link belongs',
     test: (facts) =>
       facts.impersonation.subjectBrands.length > 0 &&
       facts.impersonation.noLinkToNamedBrand &&
@@ -140,7 +140,7 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_OF_BRAND',
     weight: 1.6,
-    description: 'asks for something in the name of a company that none of its links leads to',
+    description: 'the message has the wording of phishing and names a company to which no link leads',
     test: ({ impersonation, message }) =>
       impersonation.phishingTopics.size > 0 &&
       (impersonation.noLinkToNamedBrand ||
@@ -149,25 +149,27 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'URL_LIKE_BRAND',
     weight: 2.2,
-    description: 'a link to a name made to look like that of a company',
+    description: 'a link leads to a host name that is made to look like the name of a company',
     test: ({ impersonation }) => impersonation.hasLookalikeLink,
   },
   {
     name: 'LURE_AT_FREE_HOST',
     weight: 2,
-    description: 'asks for something on a page at a host where anyone can publish',
+    description:
+      'the message has the wording of phishing or names a company, and a link leads to a host on which anyone can publish',
     test: isPhishingAtFreeHost,
   },
   {
     name: 'LURE_FEIGNS_TARGET',
     weight: 1.5,
-    description: 'asks for something by a link that shows another address than it leads to',
+    description: 'the message has the wording of phishing and a link whose text shows another address',
     test: (facts) => facts.impersonation.phishingTopics.size > 0 && hasFeignedTarget(facts),
   },
   {
     name: 'LURE_IN_HASTE',
     weight: 0.8,
-    description: 'asks for something urgently in the name of another',
+    description:
+      'the message has the wording of phishing, sets a short deadline and uses the name of another organization',
     test: (facts) =>
       facts.impersonation.phishingTopics.size > 0 &&
       facts.impersonation.isUrgent &&
@@ -176,37 +178,39 @@ export const impersonationRules: readonly SpamRule[] = [
   {
     name: 'LURE_AT_THROWAWAY_DOMAIN',
     weight: 1,
-    description: 'asks for something from or at a top-level domain that is mostly abused',
+    description:
+      'the message has the wording of phishing and a top-level domain whose names are mostly used for a short time',
     test: ({ impersonation, hasThrowawayDomain }) => impersonation.phishingTopics.size > 0 && hasThrowawayDomain,
   },
   {
     name: 'AUTHOR_POSES_AS_RECIPIENT',
     weight: 2,
-    description: "the author gives itself out as the recipient's own organization",
+    description: "the author's name claims to be the recipient's own organization",
     test: isPosingAsRecipient,
   },
   {
     name: 'LURE_OF_OFFICE',
     weight: 1.5,
-    description: "an office without a company's name holds mail or a document back, from outside",
+    description: 'an author outside the organization poses as its help desk and mentions held mail or a document',
     test: isExternalOffice,
   },
   {
     name: 'OFFICE_AT_FREE_MAIL',
     weight: 1.3,
-    description: "a company's department with a free mailbox",
+    description: "the author's name is that of a company or department, but replies go to a free mailbox",
     test: isOfficeAtFreeMail,
   },
   {
     name: 'QR_TO_LOG_IN',
     weight: 2.8,
-    description: 'a code to scan in order to log in',
+    description: 'the message asks the recipient to scan a code in order to log in',
     test: hasLoginQrCode,
   },
   {
     name: 'LURE_WITH_FORM',
     weight: 1.5,
-    description: 'asks for something by a form whose content goes to another organization than the author',
+    description:
+      'the message has the wording of phishing and a form that sends its content to another organization than the author',
     test: ({ impersonation, forms, author }) =>
       impersonation.phishingTopics.size > 0 && forms.some(({ organization }) => organization !== author?.organization),
   },

@@ -19,25 +19,25 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'EMPTY_MESSAGE',
     weight: 1.1,
-    description: 'nothing to read and nothing attached',
+    description: 'the message has no text, no image and no attachment',
     test: (facts) => isEmpty(facts) && facts.images.length === 0,
   },
   {
     name: 'AMBIGUOUS_STRUCTURE',
     weight: 2,
-    description: 'mail programs see different parts in it',
+    description: 'mail programs read different parts from the message',
     test: ({ message }) => message.isAmbiguous,
   },
   {
     name: 'HTML_ONLY',
     weight: 1.4,
-    description: 'HTML without a text version',
+    description: 'the message has HTML but no text version',
     test: ({ message }) => message.html !== null && (message.text ?? '').trim() === '',
   },
   {
     name: 'IMAGE_ONLY',
     weight: 2.4,
-    description: 'pictures with hardly any words',
+    description: 'the message has images and hardly any words',
     test: (facts) =>
       facts.message.html !== null &&
       facts.images.length > 0 &&
@@ -47,7 +47,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'PICTURE_IS_LINK',
     weight: 1.6,
-    description: 'hardly any words, and an attached picture as its link',
+    description: 'the message has hardly any words, and a link on an attached image',
     test: ({ html, images, urls, message }) =>
       message.html !== null &&
       images.length === 0 &&
@@ -58,13 +58,13 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'PICTURES_FOR_WORDS',
     weight: 0.2,
-    description: 'many pictures for its few words',
+    description: 'the message has many images and few words',
     test: ({ html, images }) => images.length > 3 && html.visibleText.replace(/\s+/g, ' ').length / images.length < 150,
   },
   {
     name: 'BASE64_PLAIN_TEXT',
     weight: 1.5,
-    description: 'single-byte text hidden in base64',
+    description: 'a text in a single-byte charset is encoded as base64',
     test: ({ message }) =>
       message.parts.some(
         ({ contentType, charset, encoding, attached }) =>
@@ -77,20 +77,20 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'BODIES_DIFFER',
     weight: 1.5,
-    description: 'its text and its HTML say different things',
+    description: 'the text and the HTML of the message say different things',
     test: ({ message, html }) => message.text !== null && saysOtherThings(message.text, html.visibleText),
   },
   {
     name: 'LONG_LINES',
     weight: 0.5,
-    description: 'a text of very long lines',
+    description: 'the text has very long lines',
     test: ({ message }) =>
       message.html === null && (message.text ?? '').split('\n', 300).some((line) => line.length > 900),
   },
   {
     name: 'ONE_PART_MULTIPART',
     weight: 1.1,
-    description: 'a multipart message of one part',
+    description: 'the message is multipart but has only one part',
     test: ({ message }) =>
       /^multipart\/(?:mixed|alternative|related)/.test(message.parts[0]?.contentType ?? '') &&
       message.parts.length === 2,
@@ -98,7 +98,7 @@ export const structureRules: readonly SpamRule[] = [
   {
     name: 'HTML_DECLARED_MIXED',
     weight: 0.6,
-    description: 'multipart/related or mixed that holds HTML alone',
+    description: 'the message is multipart/related or multipart/mixed but contains only HTML',
     test: ({ message }) =>
       /^multipart\/(?:mixed|related)/.test(message.parts[0]?.contentType ?? '') &&
       message.parts.slice(1).every(({ contentType }) => contentType === 'text/html') &&

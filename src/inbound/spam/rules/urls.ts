@@ -52,67 +52,67 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_IP_ADDRESS',
     weight: 2.2,
-    description: 'a link to a bare IP address',
+    description: 'a link leads to a bare IP address',
     test: hasUrlOrImage(({ host }) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(host) && !/^(?:127|10|192\.168)\./.test(host)),
   },
   {
     name: 'URL_NUMERIC_HOST',
     weight: 3,
-    description: 'an IP address written as a single or odd number',
+    description: 'a link has an IP address that is written as one number or in an unusual form',
     test: hasUrlOrImage(({ host }) => /^(?:\d{6,10}|0x[0-9a-f]{2}.*|0\d+(?:\.\d+){3})$/.test(host)),
   },
   {
     name: 'URL_USER',
     weight: 2.1,
-    description: 'a link with a user name before its host',
+    description: 'a link has a user name in front of its host',
     test: hasUrlOrImage(({ user }) => user !== ''),
   },
   {
     name: 'URL_ODD_PORT',
     weight: 1,
-    description: 'a link to an unusual port',
+    description: 'a link leads to an unusual port',
     test: anyUrl(({ port }) => port !== '' && !/^(?:80|443|8080|8443|21)$/.test(port)),
   },
   {
     name: 'URL_ESCAPED',
     weight: 1.5,
-    description: 'a link with plain letters escaped',
+    description: 'a link escapes letters that need no escape',
     test: anyUrl(({ host, path }) => host.includes('%') || /(?:%(?:3[0-9]|[46][1-9a-f]|[57][0-9a])){2}/i.test(path)),
   },
   {
     name: 'URL_REDIRECTS',
     weight: 0.1,
-    description: 'a link through another address',
+    description: 'a link contains the address of another page',
     test: anyUrl(({ path }) => /^.{1,500}?[/?=*](?:https?|https?%3a)(?::|%3a)?(?:\/|%2f)/i.test(path)),
   },
   {
     name: 'URL_SHORTENED',
     weight: 0.2,
-    description: 'a link that a shortening service hides',
+    description: 'a link leads to a service that shortens links',
     test: anyUrl(({ host }) => shorteners.has(host)),
   },
   {
     name: 'URL_HOMOGRAPH',
     weight: 3,
-    description: 'a link to a name that looks like another',
+    description: 'a link leads to a host name that looks like another name',
     test: hasUrlOrImage(isLookalikeHost),
   },
   {
     name: 'URL_PUNYCODE',
     weight: 0.3,
-    description: 'a link to an internationalized name in its encoded form',
+    description: 'a link leads to an internationalized host name in its encoded form',
     test: anyUrl(({ host }) => /(?:^|\.)xn--/.test(host)),
   },
   {
     name: 'URL_TEXT_MISMATCH',
     weight: 1.5,
-    description: 'a link that shows another address than it leads to',
+    description: 'the text of a link shows another address than the link leads to',
     test: hasMisleadingText,
   },
   {
     name: 'URL_CHEAP_DOMAIN',
     weight: 0.2,
-    description: 'a link to a top-level domain that is mostly abused',
+    description: 'a link leads to a top-level domain that is mostly abused',
     test: hasUrlOrImage(({ host }) =>
       /\.(?:biz|info|top|xyz|click|icu|buzz|cfd|sbs|rest|work|tk|ml|ga|cf|gq|bid|loan|win|zip|mov)$/.test(host),
     ),
@@ -120,7 +120,7 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_DIGITS',
     weight: 0.2,
-    description: 'a link to a name with digits in it',
+    description: 'a link leads to a domain with digits in its name',
     test: hasUrlOrImage(
       ({ organization }) =>
         /^(?!xn--)[a-z-]*\d[a-z\d-]*\.[a-z]/.test(organization) && !/^\d+(?:\.\d+){3}$/.test(organization),
@@ -129,13 +129,13 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_PROGRAM',
     weight: 2,
-    description: 'a link to a program',
+    description: 'a link leads to a program',
     test: anyUrl(({ path }) => /\.(?:exe|scr|pif|msi|bat|cmd|vbs|jar|apk|hta|lnk|iso)(?:$|[?#])/i.test(path)),
   },
   {
     name: 'URL_REMOVAL',
     weight: 0.9,
-    description: 'a link for removal from a list',
+    description: 'a link offers to remove the recipient from a list',
     test: anyUrl(
       ({ path, host }) =>
         /\b(?:remove|removal|opt-?out|unsub\w*|optout|nomore|takemeoff)/i.test(path.slice(0, 500)) ||
@@ -145,19 +145,19 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_NAMES_RECIPIENT',
     weight: 0.2,
-    description: "a link that tells the recipient's address",
+    description: "a link contains the recipient's address",
     test: hasRecipientInUrl,
   },
   {
     name: 'URL_LONG_HOST',
     weight: 1,
-    description: 'a link to a host of many or very long labels',
+    description: 'a link leads to a host name with many labels or a very long label',
     test: hasUrlOrImage(({ host }) => host.split('.').length > 6 || host.split('.').some((label) => label.length > 35)),
   },
   {
     name: 'URL_AFFILIATE',
     weight: 0.2,
-    description: 'a link that identifies who clicks it',
+    description: 'a link has the identifier of an affiliate or a campaign',
     test: anyUrl(({ path }) =>
       /[?&/](?:aff?(?:iliate)?_?(?:id)?|affid|refid|partner|sid|pid|campaign)=\w/i.test(path.slice(0, 500)),
     ),
@@ -165,20 +165,20 @@ export const urlRules: readonly SpamRule[] = [
   {
     name: 'URL_SCRIPT',
     weight: 2,
-    description: 'a link that is a program or a page in itself',
+    description: 'a link contains a script or a page',
     test: ({ html }) => html.links.some(({ href }) => /^\s*(?:javascript|vbscript|data)\s*:/i.test(href)),
   },
   {
     name: 'IMAGE_LINKS',
     weight: 0.2,
-    description: 'links that are pictures alone, from the web',
+    description: 'a link has no text, and the message loads images from the web',
     test: ({ html, images }) =>
       images.length > 0 && html.links.filter(({ href, text }) => /^http/i.test(href) && text.trim() === '').length > 0,
   },
   {
     name: 'URL_OWN',
     weight: -1.5,
-    description: "most of its links lead to the author's own organization",
+    description: "most links of the message lead to the author's own organization",
     test: ({ urls, author }) => {
       const own = urls.filter(({ organization }) => organization === author?.organization).length
       return own > 2 && own * 2 > urls.length

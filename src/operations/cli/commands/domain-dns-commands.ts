@@ -8,7 +8,9 @@ import type { RecordFinding } from '../../../records/events/payloads.js'
 import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import { buildRotationDeps, openDomainResolver } from '../../../workspaces/domains/domain-resolver.js'
 import { type RotationDeps, type RotationProgress, rotateKeys } from '../../../workspaces/domains/rotate-keys.js'
+import { findHiddenKeys, type RecordsFinding } from '../../../workspaces/domains/verification/judge-records.js'
 import { forceVerification, verifyDomain } from '../../../workspaces/domains/verify-domain.js'
+import { toZoneSettings } from '../../../workspaces/domains/zone/zone-records.js'
 import { type Answer, type Call, flagOption } from '../command/command.js'
 import { type ChosenDomain, chooseDomain, readDomain, requireDomain, showDomain } from '../command/domain-choice.js'
 import { formatForPeople } from '../command/record-lines.js'
@@ -19,11 +21,11 @@ export async function verify(call: Call): Promise<Answer> {
   const row = requireDomain(it)
   if (flagOption(call.options, 'force')) {
     await it.database.commit(forceVerification(it.database.read, row, operatorActor, call.clock()))
-    return describeVerified(call, it)
+    return describeVerified(call, it, [])
   }
   try {
-    await withDns(call, it.database, (deps) => verifyDomain(deps, row, operatorActor, call.clock()))
-    return describeVerified(call, it)
+    const checked = await withDns(call, it.database, (deps) => verifyDomain(deps, row, operatorActor, call.clock()))
+    return describeVerified(call, it, findHiddenKeys(checked?.findings ?? []))
   } catch (error) {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
@@ -38,7 +40,7 @@ export async function verify(call: Call): Promise<Answer> {
 }
 
 /** Optional records are named only if they are missing. The last line has what matters. */
-function describeVerified(call: Call, it: ChosenDomain): Answer {
+function describeVerified(call: Call, it: ChosenDomain, hiddenKeys: readonly RecordsFinding[]): Answer {
   const { domain, records } = readDomain(call, it)
   const { dmarc_record: dmarc, mx_record: mx } = domain
   const absent = records.filter(
@@ -52,9 +54,20 @@ function describeVerified(call: Call, it: ChosenDomain): Answer {
       `${domain.domain}  ${domain.status}`,
       '',
       ...(absent.length === 0 ? [] : formatForPeople(absent)),
-      `verified: you can send from ${domain.domain}`,
+      hiddenKeys.length === 0 ? `verified: you can send from ${domain.domain}` : describeHidden(call, it, hiddenKeys),
     ],
   }
+}
+
+/** A CNAME proves the domain. But receivers follow it to the key, which the operator publishes. */
+function describeHidden({ config }: Call, { domain }: ChosenDomain, keys: readonly RecordsFinding[]): string {
+  const { zone, nameservers } = toZoneSettings(config)
+  const cure =
+    nameservers.length === 0
+      ? 'publish the TXT records that "posthorn zone" prints for these names'
+      : `this server answers for ${zone}, and "posthorn doctor" shows why DNS does not reach it`
+  const names = keys.map(({ value }) => value).join(', ')
+  return `verified, but do not send from ${domain} yet: DNS does not show the DKIM keys at ${names}; ${cure}`
 }
 
 function describeUnproved(domain: string, records: readonly RecordFinding[], isSilent: boolean): readonly string[] {

@@ -88,8 +88,8 @@ export async function judgeMailHosts(
   }
   const rest = hosts.length - wrong.length
   if (rest === 0) return wrong
-  const first = Number.isFinite(firstEnd) ? `, the first expires ${formatTimestamp(firstEnd)}` : ''
-  const text = `${rest} of ${hosts.length} have a certificate or will be tried soon${first}`
+  const first = Number.isFinite(firstEnd) ? `; the first certificate expires at ${formatTimestamp(firstEnd)}` : ''
+  const text = `${rest} of ${hosts.length} names have a certificate or will get one soon${first}`
   return [...wrong, good('mail hosts', text)]
 }
 
@@ -117,13 +117,14 @@ export function judgeName(
   const nextAt = Math.max(nextTryAt, facts === null ? 0 : renewalTimeOf(facts, null))
   const next = nextTryAt > now ? `, the next try is at ${formatTimestamp(nextAt)}` : ''
   const judge = isService ? failure : warning
-  if (facts === null && fault === null) return good(name, 'no certificate yet: the daemon orders it')
-  if (facts === null) return judge(name, `no certificate${reason}${next}`, remedy)
+  if (facts === null && fault === null) return good(name, 'there is no certificate yet, and the daemon orders one')
+  if (facts === null) return judge(name, `there is no certificate${reason}${next}`, remedy)
   const days = daysLeft(facts, now)
   if (!isValidAt(facts, now)) return judge(name, `the certificate expired ${-days} days ago${reason}${next}`, remedy)
   if (expiresSoon(facts, now)) return judge(name, `the certificate expires in ${days} days${reason}${next}`, remedy)
-  if (fault !== null) return warning(name, `the renewal has failed${reason}${next}; valid for ${days} days`, remedy)
-  return good(name, `valid for ${days} days`)
+  if (fault !== null)
+    return warning(name, `the renewal has failed${reason}${next}; the certificate is valid for ${days} days`, remedy)
+  return good(name, `the certificate is valid for ${days} days`)
 }
 
 /** Chosen by the words of our own check before an order, and by the type of the server's problem. */

@@ -13,7 +13,7 @@ const MAX_NAMES = 10
 export const addressChecks: readonly Check[] = [
   {
     name: 'source',
-    summary: 'the addresses that mail leaves from are those of this machine, and known',
+    summary: 'this machine has each address from which mail is sent, and the public addresses are known',
     run: async (deps) => judgeSources(deps),
   },
   {
@@ -23,7 +23,7 @@ export const addressChecks: readonly Check[] = [
   },
   {
     name: 'helo',
-    summary: 'the name that is said at EHLO leads to each source address',
+    summary: 'the EHLO name leads to each source address',
     run: async (deps) => {
       const found = await Promise.all(helloNamesOf(deps).map((name) => checkHelloName(deps, name)))
       return found.flat()
@@ -66,7 +66,7 @@ export function judgeSources({ config, ownAddresses }: Pick<CheckDeps, 'config' 
     ...missing,
     warning('source addresses', 'no public address is known: reverse names and block lists cannot be checked', [
       '[service]',
-      'public_addresses = ["ADDRESS"]   # the address from which the world sees mail of this machine come',
+      'public_addresses = ["ADDRESS"]   # the address from which other servers see connections of this machine',
     ]),
   ]
 }
@@ -98,7 +98,7 @@ export function judgeReverseName({ address, reversed, hostname, names, confirmed
   const expected = `${reversed}. PTR ${hostname}.   ; at the provider of the address`
   if (names.kind === 'failure') return undecided(address, describeMissing(names), [`dig -x ${address}`])
   if (names.kind !== 'records') {
-    return failure(address, 'the address has no reverse name (PTR): large providers refuse its mail', [expected])
+    return failure(address, 'the address has no reverse name (PTR): large providers refuse mail from it', [expected])
   }
   const leadsBack = confirmed.filter(({ addresses }) =>
     recordsOf(addresses).some((found) => isSameAddress(found, address)),
@@ -122,10 +122,11 @@ function judgeUnconfirmed(address: string, confirmed: ReverseAnswers['confirmed'
     return undecided(address, `${silent.name}: ${describeMissing(silent.addresses)}`, [`dig ${silent.name}`])
   }
   const type = address.includes(':') ? 'AAAA' : 'A'
-  return failure(address, `its reverse name ${names} does not lead back to it: large providers refuse its mail`, [
-    expected,
-    ...confirmed.slice(0, 1).map(({ name }) => `or ${name}. ${type} ${address}`),
-  ])
+  return failure(
+    address,
+    `the reverse name ${names} does not lead back to the address: large providers refuse mail from it`,
+    [expected, ...confirmed.slice(0, 1).map(({ name }) => `or ${name}. ${type} ${address}`)],
+  )
 }
 
 export function judgeHelo(
@@ -152,6 +153,6 @@ export function judgeHelo(
   }
   const found = listTexts(lookup.records)
   return lookup.records.some(isPublicAddress)
-    ? [good(hostname, `leads to ${found}`)]
+    ? [good(hostname, `the EHLO name leads to ${found}`)]
     : [failure(hostname, `the EHLO name leads to ${found}, which no other server can reach`, expected(sources))]
 }

@@ -51,14 +51,16 @@ export function judgeList(
   unlisted: LookupResult<string>,
 ): Judgement | null {
   if (recordsOf(unlisted).some(isListing)) {
-    return warning(zone, 'the list has every address: it is closed, or the resolver invents answers', [
-      `take ${zone} out of doctor.block_lists or [[inbound.dnsbl]]`,
-    ])
+    return warning(
+      zone,
+      'the block list contains every address: either it is closed, or the resolver makes up answers',
+      [`take ${zone} out of doctor.block_lists or [[inbound.dnsbl]]`],
+    )
   }
   if ([...recordsOf(listed), ...recordsOf(unlisted)].some(isRefusal)) return refusedBy(zone, zone)
   if (listed.kind === 'failure') return undecided(zone, describeMissing(listed), [`dig 2.0.0.127.${zone}`])
   if (recordsOf(listed).some(isListing)) return null
-  return undecided(zone, 'the list does not answer as lists do: its test entry 127.0.0.2 is missing', [
+  return undecided(zone, 'the block list lacks the test entry 127.0.0.2, which every block list has', [
     `dig 2.0.0.127.${zone}`,
   ])
 }
@@ -70,19 +72,23 @@ export function judgeListing(zone: string, address: string, answer: LookupResult
   const codes = recordsOf(answer)
   if (codes.some(isRefusal)) return refusedBy(zone, subject)
   const listings = codes.filter(isListing)
-  if (listings.length === 0) return good(subject, 'not listed')
-  return failure(subject, `listed (${listings.join(', ')}): servers that use this list refuse the mail`, [
-    `dig +short TXT ${name}   # the reason, often with a URL`,
-    'end the cause (posthorn queue list, complaints, open forms), then ask the list to remove the address',
-  ])
+  if (listings.length === 0) return good(subject, 'the block list does not have the address')
+  return failure(
+    subject,
+    `the address is listed (${listings.join(', ')}): servers that use this list refuse the mail`,
+    [
+      `dig +short TXT ${name}   # the reason, often with a URL`,
+      'end the cause (posthorn queue list, complaints, open forms), then ask the list to remove the address',
+    ],
+  )
 }
 
 function refusedBy(zone: string, subject: string): Judgement {
-  return undecided(subject, `${zone} does not answer this resolver: it is a public one, or asks too often`, [
-    'apt-get install unbound',
-    '[dns]',
-    'servers = ["127.0.0.1"]',
-  ])
+  return undecided(
+    subject,
+    `${zone} does not answer this resolver: either the resolver is a public one, or it asks too often`,
+    ['apt-get install unbound', '[dns]', 'servers = ["127.0.0.1"]'],
+  )
 }
 
 /** Some lists answer within 127.255.255.0/24 that the question was refused. */

@@ -22,7 +22,9 @@ async function checkClock(deps: CheckDeps): Promise<readonly Judgement[]> {
   const url = deps.config.doctor.time_url
   if (url !== null) return [await checkDate(deps, url)]
   if (isSynchronized === false) return [warning('clock', 'the system does not synchronize the clock', commands)]
-  return [good('clock', 'not checked: timedatectl says nothing of the clock, and doctor.time_url is empty')]
+  return [
+    good('clock', 'the clock is not checked, because timedatectl does not mention it and doctor.time_url is empty'),
+  ]
 }
 
 /** What systemd says about the clock. Null if systemd does not run here. */

@@ -21,13 +21,13 @@ const FAIL_FACTOR = 3
 const [MAX_LAG, MAX_LONG_LAG] = [60_000, 900_000]
 
 export const copyChecks: readonly Check[] = [
-  { name: 'backup', summary: 'the newest backup in doctor.backup_folder is young enough', run: checkBackups },
-  { name: 'standby', summary: 'the standby folder has what was committed', run: checkStandby },
+  { name: 'backup', summary: 'the newest backup in doctor.backup_folder is recent enough', run: checkBackups },
+  { name: 'standby', summary: 'the standby folder has all commits', run: checkStandby },
 ]
 
 async function checkBackups({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
   const { backup_folder: folder, backup_max_age: maxAge } = config.doctor
-  if (folder === null) return [good('doctor.backup_folder', 'no folder is watched')]
+  if (folder === null) return [good('doctor.backup_folder', 'no backup folder is set')]
   const since = (await readBirth(databaseFile(config.service.data_dir))) ?? clock()
   try {
     return judgeBackups(folder, await listBackupFiles(folder), { now: clock(), maxAge, since })
@@ -113,7 +113,7 @@ export function judgeStandby(
     return status.error === null ? warning(folder, text, remedy) : failure(folder, `${text}: ${status.error}`, remedy)
   }
   const seconds = Math.floor(lag / 1_000)
-  const text = `has what was committed until ${formatTimestamp(now - lag)}, ${seconds} s ago`
+  const text = `the folder has all commits until ${formatTimestamp(now - lag)}, ${seconds} s ago`
   if (lag > interval + MAX_LONG_LAG) return failure(folder, describeFault(text, status), remedy)
   if (lag > interval + MAX_LAG || status.error !== null) return warning(folder, describeFault(text, status), remedy)
   return good(folder, text)

@@ -9,7 +9,7 @@ import { failure, good, type Judgement, type Remedy, warning } from '../finding.
 const [WARN_P99, FAIL_P99, WARN_MAX] = [100, 1_000, 1_000]
 
 export const daemonChecks: readonly Check[] = [
-  { name: 'daemon', summary: 'the daemon runs, in this version', run: checkDaemon },
+  { name: 'daemon', summary: 'the daemon runs and has the version of this program', run: checkDaemon },
   { name: 'event-loop', summary: "the daemon's main thread answers without delay", run: checkEventLoop },
 ]
 
@@ -58,7 +58,7 @@ export function judgeEventLoop({
   rates: { main_thread_load: load },
 }: Pick<DaemonStatus, 'event_loop_delay_ms' | 'rates'>): Judgement {
   const subject = 'main thread'
-  const text = `in the last full minute, or since the start, it was busy ${Math.round(load * 100)} %; delays: half up to ${p50} ms, 99 % up to ${p99} ms, the longest ${max} ms`
+  const text = `it was busy for ${Math.round(load * 100)} % of the last full minute, or of the time since the start; half of its delays took at most ${p50} ms, 99 % at most ${p99} ms, the longest ${max} ms`
   const remedy: Remedy = [
     'top -H -p "$(systemctl show -p MainPID --value posthorn)"',
     'journalctl -u posthorn -p warning -n 50',

@@ -54,7 +54,7 @@ export const domainChecks: readonly Check[] = [
     summary: 'the MX records of domains that receive mail lead here',
     run: (deps) => judgeEach(deps, (domain) => judgeMx(domain, deps.config.service.inbound_mx_host)),
   },
-  { name: 'domains', summary: 'domains that cannot send, or soon will not', run: listTroubled },
+  { name: 'domains', summary: 'each domain can send, and will not stop soon', run: listTroubled },
 ]
 
 /** The answers of one run serve all checks of domains. */
@@ -88,7 +88,7 @@ async function examineDomains(deps: CheckDeps): Promise<readonly ExaminedDomain[
 function judgeSpf({ row: { domain }, records }: ExaminedDomain): readonly Judgement[] {
   return records
     .filter(({ purpose }) => purpose === 'mail_cname')
-    .map((record) => judgeRecord(domain, record, 'SPF of its return paths', 'receivers see SPF fail'))
+    .map((record) => judgeRecord(domain, record, 'the SPF record of the return paths', 'SPF fails at receivers'))
 }
 
 function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): readonly Judgement[] {
@@ -97,12 +97,12 @@ function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): reado
     if (purpose === 'mail_cname') return []
     const subject = `${purpose} ${domain}`
     if (state !== 'verified' || visible) {
-      return [judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify its signatures')]
+      return [judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify the signatures')]
     }
     const look: Remedy = [`dig ${value} TXT`]
     const { txt } = answers.keys[purpose]
     if (txt.kind === 'failure') return [undecided(subject, `DNS gave no answer for ${value}`, look)]
-    const text = `the CNAME is right, but its key is not at ${value}: see the check zone, or run posthorn zone again`
+    const text = `the CNAME is right, but DNS does not show the key at ${value}: see the check zone, or publish what "posthorn zone" prints`
     return [failure(subject, text, look)]
   })
 }
@@ -114,7 +114,7 @@ function judgeRecord(subject: string, record: RecordsFinding, what: string, effe
     case 'verified':
       return good(subject, `${what} is in DNS`)
     case 'awaited':
-      return good(subject, `${what} is new and not in DNS yet; it does not sign before it is`)
+      return good(subject, `${what} is new and not in DNS yet, so it does not sign yet`)
     case 'unknown':
       return undecided(subject, `DNS gave no answer for ${name}`, [`dig ${name}`])
     case 'failed':
@@ -142,15 +142,15 @@ function judgeMx({ row: { domain, inbound }, answers }: ExaminedDomain, host: st
   if (inbound === 0) return []
   switch (judgeInboundMx(answers.inboundMx, host)) {
     case 'verified':
-      return [good(domain, `leads to ${host}`)]
+      return [good(domain, `the MX record leads to ${host}`)]
     case 'failed':
       return [
-        failure(domain, `no MX record leads to ${host}: its mail goes to another server, or nowhere`, [
+        failure(domain, `no MX record leads to ${host}: mail to the domain goes to another server, or nowhere`, [
           `${domain}. MX 10 ${host}.`,
         ]),
       ]
     default:
-      return [undecided(domain, 'DNS gave no answer for its MX records', [`dig ${domain} MX`])]
+      return [undecided(domain, 'DNS gave no answer for the MX records', [`dig ${domain} MX`])]
   }
 }
 
@@ -166,8 +166,8 @@ async function listTroubled({ read }: CheckDeps): Promise<readonly Judgement[]> 
 }
 
 function describeTotal(total: number): string {
-  if (total === 0) return 'there is none yet'
-  return total === 1 ? '1 domain, not in trouble' : `${total} domains, none in trouble`
+  if (total === 0) return 'there is no domain yet'
+  return total === 1 ? 'the only domain has no problem' : `none of ${total} domains has a problem`
 }
 
 export function judgeTrouble(
@@ -180,12 +180,12 @@ export function judgeTrouble(
   ]
   switch (trouble.kind) {
     case 'failed':
-      return [warning(row.domain, 'its DNS records are missing: no mail from it is accepted', remedy)]
+      return [warning(row.domain, 'DNS records of the domain are missing: Posthorn accepts no mail from it', remedy)]
     case 'grace':
       return [
         warning(
           row.domain,
-          `its DNS records are missing: sending stops at ${formatTimestamp(trouble.failsAt)}`,
+          `DNS records of the domain are missing: sending stops at ${formatTimestamp(trouble.failsAt)}`,
           remedy,
         ),
       ]

@@ -26,13 +26,13 @@ const OTHER_FILES = 256
 const FULL_SHARE = 0.8
 
 export const hostChecks: readonly Check[] = [
-  { name: 'disk', summary: 'the disk of the data folder has room', run: ({ config }) => checkDisk(config) },
+  { name: 'disk', summary: 'the disk of the data folder has free space', run: ({ config }) => checkDisk(config) },
   {
     name: 'inodes',
     summary: 'the disk of the data folder can take more files',
     run: ({ config }) => checkInodes(config),
   },
-  { name: 'memory', summary: 'the machine and the unit have memory', run: checkMemory },
+  { name: 'memory', summary: 'the machine and the unit have free memory', run: checkMemory },
   { name: 'files', summary: 'the daemon may open as many files as its limits of connections need', run: checkFiles },
 ]
 
@@ -113,7 +113,7 @@ export function judgeGroup({ limit, kills }: { readonly limit: number; readonly 
       ...(Number.isFinite(limit) ? raise : []),
     ])
   }
-  return good(subject, Number.isFinite(limit) ? `MemoryMax is ${formatSize(limit)}` : 'its memory is not limited')
+  return good(subject, Number.isFinite(limit) ? `MemoryMax is ${formatSize(limit)}` : 'the unit has no memory limit')
 }
 
 async function checkFiles({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
@@ -143,7 +143,7 @@ export function judgeFiles(
   { open, limit }: { readonly open: number; readonly limit: number },
   needed: number,
 ): Judgement {
-  const text = `${open} open of ${Number.isFinite(limit) ? limit : 'any number'}; the limits of connections need ${needed}`
+  const text = `${open} files are open of ${Number.isFinite(limit) ? limit : 'any number'}; the limits of connections need ${needed}`
   const remedy: Remedy = ['systemctl edit posthorn', '[Service]', 'LimitNOFILE=65536']
   if (open > limit * FULL_SHARE) return failure(subject, text, remedy)
   return limit < needed ? warning(subject, text, remedy) : good(subject, text)

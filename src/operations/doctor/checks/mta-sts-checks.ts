@@ -22,7 +22,7 @@ async function checkMxHost(deps: CheckDeps): Promise<readonly Judgement[]> {
   const { inbound, service } = deps.config
   const { mta_sts: mode } = inbound
   if (mode === 'off' || mode === 'none')
-    return [good(service.inbound_mx_host, `not needed: inbound.mta_sts is ${mode}`)]
+    return [good(service.inbound_mx_host, `this check is not needed, because inbound.mta_sts is ${mode}`)]
   return [judgeMxHost(service.inbound_mx_host, mode, await findFaults(deps))]
 }
 
@@ -51,10 +51,12 @@ async function readMxChain(config: Config): Promise<readonly X509Certificate[]> 
 }
 
 export function judgeMxHost(host: string, mode: 'testing' | 'enforce', faults: readonly string[]): Judgement {
-  if (faults.length === 0) return good(host, `its certificate fits the policy (${mode})`)
+  if (faults.length === 0) return good(host, `the certificate fits the policy (${mode})`)
   const text = faults.join('; ')
   if (mode === 'testing') {
-    return warning(host, `${text}: under a policy of enforce no mail would come`, ['posthorn doctor tls acme'])
+    return warning(host, `${text}: with the mode enforce, other servers would deliver no mail`, [
+      'posthorn doctor tls acme',
+    ])
   }
   return failure(host, `${text}: other servers deliver no mail under our policy`, [
     'posthorn doctor tls acme',

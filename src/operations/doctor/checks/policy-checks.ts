@@ -11,7 +11,7 @@ import { failure, good, type Judgement, undecided, warning } from '../finding.js
 const MAX_POLICY = 65_536
 
 export const policyChecks: readonly Check[] = [
-  { name: 'mta-sts', summary: 'the MTA-STS policy of the zone, if there is one', run: checkPolicy },
+  { name: 'mta-sts', summary: 'the MTA-STS policy of the zone is right, if there is one', run: checkPolicy },
 ]
 
 async function checkPolicy({ config, resolver, authorities }: CheckDeps): Promise<readonly Judgement[]> {
@@ -19,7 +19,7 @@ async function checkPolicy({ config, resolver, authorities }: CheckDeps): Promis
   const record = await resolver.resolveRecords(`_mta-sts.${zone}`, 'TXT')
   if (record.kind === 'failure') return [undecided(zone, describeMissing(record), [`dig _mta-sts.${zone} TXT`])]
   if (!recordsOf(record).some((text) => text.startsWith('v=STSv1'))) {
-    return [good(zone, 'not used: there is no MTA-STS record')]
+    return [good(zone, 'the zone has no MTA-STS record, so it needs no policy')]
   }
   const host = `mta-sts.${zone}`
   const addresses = await resolver.resolveAddresses(host)
@@ -44,9 +44,7 @@ function judgeNoPolicy(url: string, reason: string, zone: string): Judgement {
 /** `own` is null if another server serves the policy, and its text is not ours. */
 export function judgeOwn(judged: Judgement, body: string, own: string | null): Judgement {
   if (own === null || own.trimEnd() === body.trimEnd()) return judged
-  return failure(judged.subject, 'another policy than that of inbound.mta_sts is served', [
-    'systemctl restart posthorn',
-  ])
+  return failure(judged.subject, 'the served policy differs from inbound.mta_sts', ['systemctl restart posthorn'])
 }
 
 export function judgePolicy(

@@ -26,7 +26,7 @@ export const portChecks: readonly Check[] = [
   },
   {
     name: 'port25-in',
-    summary: 'this machine answers at port 25; how to test it from outside',
+    summary: 'this machine answers at port 25; the check prints how to test that from outside',
     run: checkInbound,
   },
 ]
@@ -45,7 +45,7 @@ export interface Reached {
 async function checkOutbound(deps: CheckDeps): Promise<readonly Judgement[]> {
   const { outbound, doctor } = deps.config
   if (outbound.routes['*'] !== undefined) {
-    return [good('routes', 'not used: outbound.routes leads all mail to another server')]
+    return [good('routes', 'the check is not needed, because outbound.routes sends all mail to another server')]
   }
   const reached = await Promise.all(doctor.mx_domains.map((domain) => reachDomain(deps, domain)))
   return judgeReached(reached, outbound.port)
@@ -100,7 +100,7 @@ export function judgeReached(reached: readonly Reached[], port: number): readonl
 
 function judgeGreeting(domain: string, text: string, greeting: string): Judgement {
   if (greeting.startsWith('220')) return good(domain, text)
-  return warning(domain, `the host refuses this machine: ${greeting === '' ? 'it said nothing' : text}`, [
+  return warning(domain, `the host refuses this machine: ${greeting === '' ? 'it sent no greeting' : text}`, [
     'see the checks ptr and blocklist',
   ])
 }
@@ -110,7 +110,7 @@ async function checkInbound({ config, dialer, signal, ...deps }: CheckDeps): Pro
   const endpoint = findPublicEndpoint(listen)
   if (endpoint === null) {
     return [
-      warning('inbound.listen', 'no listener for mail from other servers is reachable: bounces do not come back', [
+      warning('inbound.listen', 'other servers can reach no listener for inbound mail, so bounces do not come back', [
         '[inbound]',
         'listen = ["0.0.0.0:25", "[::]:25"]',
       ]),
@@ -142,9 +142,13 @@ export function judgeListener(
   if (outcome.kind === 'greeting' && outcome.text.startsWith('220')) {
     const port = subject.slice(subject.lastIndexOf(':') + 1)
     if (port === String(SMTP_PORT)) {
-      return good(subject, 'it answers here; only another machine can test the way from outside', test)
+      return good(
+        subject,
+        'the listener answers on this machine; only another machine can test whether it is reachable from outside',
+        test,
+      )
     }
-    return warning(subject, `it answers here, but other servers call port ${SMTP_PORT}`, [
+    return warning(subject, `the listener answers on this machine, but other servers connect to port ${SMTP_PORT}`, [
       `nft add rule ip nat prerouting tcp dport ${SMTP_PORT} redirect to :${port}   # or inbound.listen = ["0.0.0.0:25"]`,
       ...test,
     ])

@@ -19,7 +19,11 @@ const [SOON, VERY_SOON] = [21, 7]
 const MAX_CHAIN = 10
 
 export const tlsChecks: readonly Check[] = [
-  { name: 'tls', summary: 'the certificate: its names, chain and days', run: checkCertificate },
+  {
+    name: 'tls',
+    summary: 'the certificate has the right names and a complete chain, and does not expire soon',
+    run: checkCertificate,
+  },
   { name: 'tls-served', summary: 'the daemon serves the certificate that is on disk', run: checkServed },
 ]
 
@@ -91,7 +95,7 @@ export function judgeDays(subject: string, chain: readonly X509Certificate[], no
   if (days < 0) return failure(subject, `the certificate expired ${-days} days ago: clients refuse it`, renewal)
   if (days < VERY_SOON) return failure(subject, `the certificate expires in ${days} days`, renewal)
   if (days < SOON) return warning(subject, `the certificate expires in ${days} days`, renewal)
-  return good(subject, `valid for ${days} days`)
+  return good(subject, `the certificate is valid for ${days} days`)
 }
 
 export function judgeNames(
@@ -101,7 +105,7 @@ export function judgeNames(
 ): readonly Judgement[] {
   const absent = names.filter((name) => leaf === undefined || !isFor(leaf, name))
   if (absent.length === 0) return [good(`${subject} names`, names.join(', '))]
-  const text = `the certificate is not for ${absent.join(', ')}: clients that verify it refuse`
+  const text = `the certificate is not for ${absent.join(', ')}: clients that verify it refuse to connect`
   return [warning(`${subject} names`, text, namesRemedy(names, absent))]
 }
 
@@ -128,7 +132,7 @@ function judgeSelfSigned(subject: string, { tls, service }: Config): Judgement {
   const text = 'the certificate is self-signed: browsers and API clients refuse it'
   if (tls.acme.enabled) {
     const remedy = renewalOf('acme', service.hostname)
-    return warning(`${subject} chain`, `${text}, until the first one of the ACME server`, remedy)
+    return warning(`${subject} chain`, `${text}, until the ACME server has issued the first one`, remedy)
   }
   return warning(`${subject} chain`, text, [
     '[tls.acme]   # or files of your own: tls.cert_file and tls.key_file',
@@ -147,7 +151,7 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
       'tls.cert_file must have the chain: fullchain.pem, not cert.pem',
     ])
   }
-  if (isTrusted) return good(name, `${chain.length} certificates, to a known authority`)
+  if (isTrusted) return good(name, `the chain has ${chain.length} certificates and leads to a known authority`)
   const last = chain.at(-1)
   if (chain.length === 1 && !isIssuedBy(last, last)) {
     return failure(name, 'the intermediate certificate is missing: many clients refuse the connection', [
@@ -156,7 +160,7 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
   }
   return warning(
     name,
-    `issued by ${issuerOf(last)}, which is not a public authority: only clients that know it connect`,
+    `the certificate is issued by ${issuerOf(last)}, which is not a public authority: only clients that trust it connect`,
     [
       'give each client the certificate of that authority, or take a certificate of a public one:',
       '[tls.acme]   # without tls.cert_file and tls.key_file',
@@ -229,12 +233,12 @@ async function readServed({ dialer, signal }: CheckDeps, host: string, port: num
 
 export function judgeServed(subject: string, stored: X509Certificate, served: Buffer): Judgement {
   const isLocal = isLoopback(subject.slice(0, subject.lastIndexOf(':')))
-  if (stored.raw.equals(served)) return good(subject, 'serves the certificate that is on disk')
+  if (stored.raw.equals(served)) return good(subject, 'the listener serves the certificate that is on disk')
   return failure(
     subject,
     isLocal
-      ? 'serves another certificate than the one on disk'
-      : 'another certificate than the one on disk answers here',
+      ? 'the listener serves another certificate than the one on disk'
+      : 'the server at this address has another certificate than the one on disk',
     ['systemctl reload posthorn'],
   )
 }

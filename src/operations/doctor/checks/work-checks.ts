@@ -15,7 +15,7 @@ const MAX_HOLDS = 20
 
 export const workChecks: readonly Check[] = [
   { name: 'leases', summary: 'no entry of the queue is stuck in an attempt', run: checkLeases },
-  { name: 'webhooks', summary: 'webhooks take their events in time', run: checkWebhooks },
+  { name: 'webhooks', summary: 'webhooks deliver their events in time', run: checkWebhooks },
   { name: 'sms', summary: 'no prefix of phone numbers is held', run: checkHolds },
 ]
 
@@ -27,7 +27,7 @@ async function checkLeases({ config, read, clock }: CheckDeps): Promise<readonly
 export function judgeLeases({ count, oldestId }: ReturnType<typeof readExpiredLeases>, isRunning: boolean): Judgement {
   if (count === 0) return good('queue', 'no lease has expired')
   const text = `${count} ${count === 1 ? 'entry is' : 'entries are'} leased to an attempt that has ended`
-  if (!isRunning) return good('queue', `${text}: the next start takes them up`)
+  if (!isRunning) return good('queue', `${text}; the next start of the daemon attempts them again`)
   return failure('queue', text, [`posthorn queue show ${oldestId ?? ''}`, 'systemctl restart posthorn'])
 }
 
@@ -40,7 +40,7 @@ export function judgeWebhooks({
   failing,
   behind,
 }: Awaited<ReturnType<typeof readWebhookBacklog>>): Judgement {
-  const text = `${webhooks} enabled, ${failing} failing, the slowest ${behind} ${behind === 1 ? 'event' : 'events'} behind`
+  const text = `enabled webhooks: ${webhooks}, of which ${failing} fail; the slowest is ${behind} ${behind === 1 ? 'event' : 'events'} behind`
   if (failing === 0 && behind <= MAX_BEHIND) return good('webhooks', text)
   return warning('webhooks', text, [
     "journalctl -u posthorn --grep='a webhook'",
@@ -51,7 +51,7 @@ export function judgeWebhooks({
 async function checkHolds({ read, clock }: CheckDeps): Promise<readonly Judgement[]> {
   if (read === null) return []
   const holds = listHolds(read, clock())
-  return holds.length === 0 ? [good('prefixes', 'none is held')] : holds.slice(0, MAX_HOLDS).map(judgeHold)
+  return holds.length === 0 ? [good('prefixes', 'no prefix is held')] : holds.slice(0, MAX_HOLDS).map(judgeHold)
 }
 
 export function judgeHold({
@@ -63,7 +63,7 @@ export function judgeHold({
 }: PrefixHold): Judgement {
   return warning(
     `${prefix} of ${workspaceId}`,
-    `no codes are sent until ${formatTimestamp(until)}: of ${sent} codes, ${verified} were verified`,
+    `Posthorn sends no codes until ${formatTimestamp(until)}, because only ${verified} of ${sent} codes were verified`,
     [`posthorn sms release ${prefix} --workspace ${workspaceId}   # if the traffic was expected`],
   )
 }

@@ -40,7 +40,12 @@ async function checkDelegation(deps: CheckDeps): Promise<readonly Judgement[]> {
   const settings = toZoneSettings(config)
   const { zone, nameservers } = settings
   if (nameservers.length === 0) {
-    return [good(zone, 'not delegated: dns.nameservers is empty, and the records are in a zone of your own')]
+    return [
+      good(
+        zone,
+        'the zone is not delegated, because dns.nameservers is empty and the records are in a zone of your own',
+      ),
+    ]
   }
   const delegated = judgeDelegation(settings, await resolver.resolveRecords(zone, 'NS'))
   const answers = await Promise.all(nameservers.map((host) => askNameServer(deps, zone, host)))
@@ -66,8 +71,8 @@ export function judgeDelegation(
     return { ...judgement, explains: ['zone', 'service-dkim'] }
   }
   const absent = nameservers.filter((host) => !found.includes(host))
-  if (absent.length === 0) return good(zone, `delegated to ${listTexts(found)}`)
-  return failure(zone, `delegated to ${listTexts(found)}, not to ${listTexts(absent)}`, remedy)
+  if (absent.length === 0) return good(zone, `the zone is delegated to ${listTexts(found)}`)
+  return failure(zone, `the zone is delegated to ${listTexts(found)}, but not to ${listTexts(absent)}`, remedy)
 }
 
 async function askNameServer(
@@ -96,7 +101,7 @@ export function judgeNameServer(
   address: string,
   answer: LookupResult<string>,
 ): Judgement {
-  if (answer.kind === 'records') return good(subject, `answers for ${zone}`)
+  if (answer.kind === 'records') return good(subject, `the name server answers for ${zone}`)
   return failure(subject, `the name server does not answer for ${zone}: ${describeMissing(answer)}`, [
     `dig @${address} ${zone} NS +norecurse`,
     `dig @${address} ${zone} NS +norecurse +tcp`,
@@ -179,7 +184,7 @@ async function checkServiceKey({ config, read, resolver }: CheckDeps): Promise<r
   const settings = toZoneSettings(config)
   const { mailDomain } = settings
   const [key] = serviceKeys(read, settings)
-  if (key === undefined) return [good(mailDomain, 'the service has no key yet: the first start makes it')]
+  if (key === undefined) return [good(mailDomain, 'the service has no key yet; the first start makes one')]
   const name = `${key.selector}._domainkey.${mailDomain}`
   const texts = await resolver.resolveRecords(name, 'TXT')
   if (holdsKey(recordsOf(texts), key.public_record)) return [good(name, "the key of the service's own mail is in DNS")]

@@ -66,7 +66,7 @@ interface DsnFields {
 function dsnFieldsOf(decision: Decision): DsnFields | null {
   switch (decision.kind) {
     case 'accepted': {
-      const reason = 'The next server took the message.'
+      const reason = 'The next server accepted the message.'
       return decision.dsnRelayed ? null : { kind: 'success', action: 'relayed', status: '2.0.0', reason }
     }
     case 'deferred':

@@ -8,7 +8,7 @@ import { type DsnKind, type DsnRecipient, type DsnReport, wrapText } from './dsn
 const openings: Record<DsnKind, string> = {
   failed: 'could not be delivered to:',
   delayed: 'has not been delivered yet to:',
-  success: 'has been passed on to:',
+  success: 'was passed on to the next server for:',
 }
 
 const MAX_SUBJECT = 200
@@ -45,17 +45,17 @@ function describeRecipient({ address, action, reason, diagnostic, remoteMta }: D
   return [
     `  ${address}`,
     ...wrapText(toOneLine(reason), '      '),
-    ...(action === 'relayed' ? wrapText('The server that has it now sends no delivery reports.', '      ') : []),
+    ...(action === 'relayed' ? wrapText('That server sends no delivery reports.', '      ') : []),
     ...(said === '' ? [] : wrapText(remoteMta === null ? said : `${toOneLine(remoteMta)} answered: ${said}`, '      ')),
   ]
 }
 
 function formatClosing({ kind, recipients }: DsnReport): string {
-  if (kind === 'failed') return 'No further attempt will be made.'
+  if (kind === 'failed') return 'The server will not try again.'
   if (kind === 'success') return 'You asked for this report when you sent the message.'
   const until = Math.max(...recipients.map(({ willRetryUntil }) => willRetryUntil ?? 0))
   const limit = until > 0 ? ` until ${formatMessageDate(until)}` : ''
-  return `Delivery will be tried again${limit}. You need not send the message again.`
+  return `The server will try again${limit}. You do not need to send the message again.`
 }
 
 function quoteSubject({ original }: DsnReport): string {

@@ -175,10 +175,7 @@ function toEmailRow(newEmail: NewEmail, recipients: readonly NewRecipient[], siz
   return Object.assign(row, firstCounts(status, recipients))
 }
 
-function firstCounts(
-  status: FirstStatus,
-  recipients: readonly NewRecipient[],
-): Pick<Email, RecipientCountColumn> {
+function firstCounts(status: FirstStatus, recipients: readonly NewRecipient[]): Pick<Email, RecipientCountColumn> {
   const suppressed = recipients.filter((recipient) => recipient.suppressed).length
   const others = recipients.length - suppressed
   return {
@@ -201,11 +198,7 @@ function firstStatusOf({ dropped, scheduled_for }: NewEmail, recipients: readonl
   return scheduled_for === null ? 'queued' : 'scheduled'
 }
 
-function insertRecipientRow(
-  email: Email,
-  first: FirstStatus,
-  row: NewRecipient & { readonly id: string },
-): Write {
+function insertRecipientRow(email: Email, first: FirstStatus, row: NewRecipient & { readonly id: string }): Write {
   return insertRecipient({
     id: row.id,
     email_id: email.id,

@@ -29,15 +29,15 @@ export function queueStatusOf({
 }
 
 const states = {
-  held: 'Held by the operator.',
-  'held-by-workspace': 'Held by a member of the workspace.',
-  'hold-rule': 'Held by a hold rule.',
-  'paused-broadcast': 'Its broadcast is paused.',
-  sending: 'Being sent.',
-  'provider-pause': 'The provider has asked for a slower pace, or blocks our address; no attempt is counted.',
-  'host-down': 'All hosts of the domain are known to be down; no attempt is counted.',
-  scheduled: 'Waits for the time that its sender set.',
-  'not-tried': 'Due, not attempted yet.',
+  held: 'The operator holds the message.',
+  'held-by-workspace': 'A member of the workspace holds the message.',
+  'hold-rule': 'A hold rule holds the message.',
+  'paused-broadcast': 'The broadcast of the message is paused.',
+  sending: 'An attempt is in progress.',
+  'provider-pause': 'The provider has asked for a slower pace or blocks our address, so there is no attempt for now.',
+  'host-down': 'All hosts of the domain are known to be down, so there is no attempt for now.',
+  scheduled: 'The message waits for the time that its sender has set.',
+  'not-tried': 'The message is due, but there has been no attempt yet.',
 } as const satisfies Readonly<Record<string, string>>
 
 export type WaitReason = Reason | keyof typeof states

@@ -36,7 +36,7 @@ const foreignPaths: readonly (readonly [path: RegExp, service: string])[] = [
 export function explainForeignPath(path: string, names: readonly string[]): string | null {
   const [, service] = foreignPaths.find(([form]) => form.test(path)) ?? []
   if (service !== undefined) {
-    return `the interface of ${service} is not served here: read ${PAGE} for the fields of /v1/emails, or send over SMTP`
+    return `the interface of ${service} is not served here: read ${PAGE}, or send over SMTP`
   }
   const off = servedPaths.find(([form, name]) => form.test(path) && !names.includes(name))?.[1]
   return off === undefined

@@ -62,15 +62,8 @@ type EmailDraft = Pick<EmailRequest, 'from' | 'to'> & {
   readonly [Field in Exclude<keyof EmailRequest, 'from' | 'to' | 'priority'>]?: EmailRequest[Field] | undefined
 }
 
-/** The email without the fields that are undefined or empty. */
 export function toEmailRequest(draft: EmailDraft): EmailRequest {
-  const given = Object.entries(draft).filter(([, value]) => value !== undefined && !isEmptyList(value))
-  // Cc or Bcc alone may name recipients.
-  return { ...(Object.fromEntries(given) as EmailDraft & EmailRequest), to: draft.to, priority: 'normal' }
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
+  return { ...draft, priority: 'normal' }
 }
 
 /** The tags of a request's lists: texts without a name are called `tag`. */

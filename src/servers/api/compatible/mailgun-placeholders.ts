@@ -37,11 +37,11 @@ export class PersonalText {
   }
 
   fill(person: Person): string {
-    return this.pieces.map((piece) => (typeof piece === 'string' ? piece : valueOf(piece, person))).join('')
+    return this.pieces.map((piece) => (typeof piece === 'string' ? piece : findValue(piece, person))).join('')
   }
 }
 
-function valueOf({ written, name }: Place, { mailbox: { address, name: fullName }, values }: Person): string {
+function findValue({ written, name }: Place, { mailbox: { address, name: fullName }, values }: Person): string {
   if (name !== null) return values.get(name) ?? written
   const words = fullName.split(' ')
   const known: Readonly<Record<string, string>> = {

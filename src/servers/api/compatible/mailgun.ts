@@ -4,7 +4,7 @@ import { createMessageId } from '../../../base/mail/message-id.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { emailById } from '../../../records/messages/email/email.js'
-import type { BatchDoor } from '../emails/email-acceptance.js'
+import type { BatchStyle } from '../emails/email-acceptance.js'
 import type { Answer } from '../http/answer.js'
 import type { ErrorBody } from '../http/error-answer.js'
 import { formTypes, readForm } from '../http/input/form.js'
@@ -45,7 +45,7 @@ const sent = z
 
 type Sent = z.output<typeof sent>
 
-const door: BatchDoor<Sent> = {
+const style: BatchStyle<Sent> = {
   tracksByDefault: false,
   // The service accepts mail to such recipients, and reports it as failed.
   keepsSuppressed: true,
@@ -86,7 +86,7 @@ function sendRoute(deps: MailgunDeps): Route {
 async function send(deps: MailgunDeps, call: Call<undefined, MailgunMail>): Promise<Answer> {
   requireDomain(deps, call)
   const { body: mail, now } = call
-  const manner = { ...door, isTest: mail.isTest }
+  const manner = { ...style, isTest: mail.isTest }
   const { single } = mail
   if (single !== null) return { kind: 'text', status: 200, ...(await deps.acceptance.accept(call, single, manner)) }
   await mail.check()

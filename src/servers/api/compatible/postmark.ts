@@ -7,11 +7,10 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import type { BatchDoor, EmailAcceptance } from '../emails/email-acceptance.js'
+import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest, emailRules, orRefusal } from '../emails/email-request.js'
 import { MAX_BODY } from '../http/input/json-body.js'
-import { toInputRefusal } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { type Route, route } from '../http/route/route.js'
@@ -98,10 +97,7 @@ const email = fields
   .check(...emailRules)
   .meta({ id: 'PostmarkEmail', example })
 
-/** An invalid message becomes its Refusal, so that the others can be sent. */
-const item: z.ZodType<EmailRequest | Refusal> = email.catch(((context?: z.core.$ZodCatchCtx) =>
-  context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)) as never)
-const list = withMaxSize(MAX_BATCH, 'messages', z.array(item).min(1))
+const list = withMaxSize(MAX_BATCH, 'messages', z.array(orRefusal(email)).min(1))
 
 export const postmarkEmail = email
 export const postmarkBatch = list.meta({ id: 'PostmarkBatch', example: [example] })
@@ -122,7 +118,7 @@ const sent = z
 
 type Sent = z.output<typeof sent>
 
-const door: BatchDoor<Sent> = {
+const style: BatchStyle<Sent> = {
   tracksByDefault: false,
   strict: false,
   inParts: true,
@@ -165,7 +161,7 @@ function sendRoute(acceptance: EmailAcceptance, path: string): Route {
   return route<undefined, EmailRequest>({
     ...{ ...common, path, summary: 'Send an email', body: postmarkEmail },
     answers: { 200: { description: 'It is stored, and will be delivered.', schema: sent } },
-    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.accept(call, call.body, door)) }),
+    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.accept(call, call.body, style)) }),
   })
 }
 
@@ -177,6 +173,6 @@ function batchRoute(
   return route<undefined, readonly (EmailRequest | Refusal)[]>({
     ...{ ...common, path, summary: `Send up to ${MAX_BATCH} emails`, body },
     answers: { 200: { description: 'An answer for each, in their order.', schema: z.array(sent) } },
-    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, door)) }),
+    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, style)) }),
   })
 }

@@ -1,9 +1,8 @@
 /** The service SendGrid: `POST /v3/mail/send`, and its errors. */
 import { z } from 'zod'
-import type { Refusal } from '../../../base/mail/refusal.js'
-import type { BatchDoor, EmailAcceptance } from '../emails/email-acceptance.js'
+import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import type { Answer } from '../http/answer.js'
-import type { ErrorBody } from '../http/error-answer.js'
+import { type ErrorBody, fieldFaultsOf } from '../http/error-answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import type { CompatibleService, ServiceError } from '../http/route/compatible-service.js'
 import { type Call, type Route, route } from '../http/route/route.js'
@@ -24,18 +23,16 @@ export function sendGridService(acceptance: EmailAcceptance): CompatibleService 
 }
 
 /** What is stored of the first email. It is the answer's field X-Message-Id. */
-interface Sent {
-  readonly id: string
-}
+const sent = z.object({ id: z.string() })
 
-const door: BatchDoor<Sent> = {
+const style: BatchStyle<z.output<typeof sent>> = {
   tracksByDefault: false,
   // The service accepts mail to such recipients, and reports it as dropped.
   keepsSuppressed: true,
   strict: true,
   inParts: true,
   toItem: ({ enqueued }) => ({ id: enqueued.email.id }),
-  toAnswer: ([first]) => first as Exclude<typeof first, Refusal>,
+  toAnswer: ([first]) => first,
 }
 
 function sendRoute(acceptance: EmailAcceptance): Route {
@@ -56,8 +53,8 @@ function sendRoute(acceptance: EmailAcceptance): Route {
 
 async function send(acceptance: EmailAcceptance, call: Call<undefined, SendGridMail>): Promise<Answer> {
   const isTest = call.body.mail_settings?.sandbox_mode?.enable === true
-  const { json, emails } = await acceptance.acceptAll(call, new SendGridEmails(call.body), { ...door, isTest })
-  const { id } = JSON.parse(json) as Sent
+  const { json, emails } = await acceptance.acceptAll(call, new SendGridEmails(call.body), { ...style, isTest })
+  const { id } = sent.parse(JSON.parse(json))
   return { kind: 'nothing', status: isTest ? 200 : 202, headers: { 'X-Message-Id': id }, emails }
 }
 
@@ -68,14 +65,10 @@ const errorSchema = z
   .meta({ id: 'SendGridErrors' })
 
 /** Each field at fault is an error. */
-function toError({ error: { message, status, details = {} } }: ErrorBody): ServiceError {
-  const fields = Array.isArray(details['errors']) ? (details['errors'] as readonly FieldFault[]) : []
-  const errors = fields.map(({ field, message: rule }) => ({ message: rule, field: field || null, help: null }))
+function toError(body: ErrorBody): ServiceError {
+  const { message, status } = body.error
+  const faults = fieldFaultsOf(body)
+  const errors = faults.map((fault) => ({ message: fault.message, field: fault.field || null, help: null }))
   const whole = { message, field: null, help: null }
   return { status, body: { errors: errors.length === 0 ? [whole] : errors } satisfies z.output<typeof errorSchema> }
-}
-
-interface FieldFault {
-  readonly field: string
-  readonly message: string
 }

@@ -1,7 +1,7 @@
 /** The service Amazon SES, version 2: one email, or several from a template, and its errors. */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { BatchDoor, EmailAcceptance } from '../emails/email-acceptance.js'
+import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import type { EmailRequest } from '../emails/email-request.js'
 import type { MessageAcceptance } from '../emails/message-acceptance.js'
 import type { Answer } from '../http/answer.js'
@@ -55,17 +55,17 @@ async function send(
     const id = await messages.accept(principal, body, { tags: body.tags, keepsSuppressed: true })
     return { kind: 'json', status: 200, body: { MessageId: id }, emails: [id] }
   }
-  const door = { ...manner, toItem: toResult }
-  return { kind: 'text', status: 200, ...(await acceptance.accept(call, body.email, door)) }
+  const style = { ...manner, toItem: toResult }
+  return { kind: 'text', status: 200, ...(await acceptance.accept(call, body.email, style)) }
 }
 
-type Accepted = Parameters<BatchDoor<Result>['toItem']>[0]
+type Accepted = Parameters<BatchStyle<Result>['toItem']>[0]
 
 function toResult({ enqueued }: Accepted): { readonly MessageId: string } {
   return { MessageId: enqueued.email.id }
 }
 
-const bulkDoor: BatchDoor<Result> = {
+const bulkStyle: BatchStyle<Result> = {
   ...{ ...manner, strict: false, inParts: true },
   toItem: (accepted) => ({ Status: 'SUCCESS', ...toResult(accepted) }),
   toAnswer: (items) => ({
@@ -81,7 +81,7 @@ function sendSeveralRoute(acceptance: EmailAcceptance): Route {
     answers: {
       200: { description: 'A result for each.', schema: z.object({ BulkEmailEntryResults: z.array(result) }) },
     },
-    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, bulkDoor)) }),
+    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, bulkStyle)) }),
   })
 }
 

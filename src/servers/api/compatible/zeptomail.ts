@@ -3,10 +3,9 @@
  * for each recipient, and both from a template.
  */
 import { z } from 'zod'
-import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
-import type { BatchDoor, Door, EmailAcceptance, RequestList } from '../emails/email-acceptance.js'
+import type { BatchStyle, EmailAcceptance, EmailStyle, RequestList } from '../emails/email-acceptance.js'
 import type { Answer } from '../http/answer.js'
-import type { ErrorBody } from '../http/error-answer.js'
+import { type ErrorBody, fieldFaultsOf } from '../http/error-answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import type { CompatibleService, ServiceError } from '../http/route/compatible-service.js'
 import { type Call, type Route, route } from '../http/route/route.js'
@@ -42,8 +41,8 @@ function toAnswer(id: string): z.output<typeof sent> {
 
 /** Mail to suppressed recipients is accepted, and reported as suppressed. */
 const manner = { tracksByDefault: false, keepsSuppressed: true }
-const door: Door<unknown> = { ...manner, toItem: ({ enqueued }) => toAnswer(enqueued.email.id) }
-const batchDoor: BatchDoor<unknown> = { ...door, strict: true, inParts: true, toAnswer: ([first]) => first }
+const style: EmailStyle<unknown> = { ...manner, toItem: ({ enqueued }) => toAnswer(enqueued.email.id) }
+const batchStyle: BatchStyle<unknown> = { ...style, strict: true, inParts: true, toAnswer: ([first]) => first }
 
 function sendRoute(acceptance: EmailAcceptance, path: (typeof PATHS)[number]): Route {
   const isBatch = path.endsWith('/batch')
@@ -61,8 +60,8 @@ function sendRoute(acceptance: EmailAcceptance, path: (typeof PATHS)[number]): R
 async function send(acceptance: EmailAcceptance, call: Call<undefined, ZeptoMail>, isBatch: boolean): Promise<Answer> {
   const emails = new ZeptoMailEmails(call.body)
   const accepted = isBatch
-    ? await acceptance.acceptAll(call, emails satisfies RequestList, batchDoor)
-    : await acceptance.accept(call, emails.toOne(), door)
+    ? await acceptance.acceptAll(call, emails satisfies RequestList, batchStyle)
+    : await acceptance.accept(call, emails.toOne(), style)
   return { kind: 'text', status: 201, ...accepted }
 }
 
@@ -77,29 +76,18 @@ const errorSchema = z
   })
   .meta({ id: 'ZeptoMailError' })
 
-interface FieldFault {
-  readonly field: string
-  readonly message: string
-}
-
 /** The codes of the service for a missing field, another fault of a field, and a wrong key. */
 const codes = { missing: 'TM_3201', invalid: 'TM_3301', key: 'TM_4001', limit: 'TM_3501' } as const
 
-function toError({ error: { code, message, status, details = {} } }: ErrorBody, requestId: string): ServiceError {
-  const kind =
-    status === 401
-      ? 'key'
-      : status === 429 || status === 402
-        ? 'limit'
-        : code === 'missing_required_field'
-          ? 'missing'
-          : 'invalid'
-  const faults = Array.isArray(details['errors']) ? (details['errors'] as readonly FieldFault[]) : []
-  const listed = faults.map(({ field, message: rule }) => ({
-    code,
-    message: rule,
-    target: field.slice(0, MAX_TAG_TEXT),
-  }))
-  const all = listed.length === 0 ? [{ code, message, target: '' }] : listed
-  return { status, body: { error: { code: codes[kind], message, details: all, request_id: requestId } } }
+function toError(body: ErrorBody, requestId: string): ServiceError {
+  const { code, message, status } = body.error
+  const faults = fieldFaultsOf(body).map((fault) => ({ code, message: fault.message, target: fault.field }))
+  const details = faults.length === 0 ? [{ code, message, target: '' }] : faults
+  return { status, body: { error: { code: codes[kindOf(body)], message, details, request_id: requestId } } }
+}
+
+function kindOf({ error: { code, status } }: ErrorBody): keyof typeof codes {
+  if (status === 401) return 'key'
+  if (status === 402 || status === 429) return 'limit'
+  return code === 'missing_required_field' ? 'missing' : 'invalid'
 }

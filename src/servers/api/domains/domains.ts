@@ -169,11 +169,11 @@ function verifyRoute(deps: DomainDeps): Route {
       const row = domainOfCall(deps.read, call)
       const { principal, now } = call
       deps.lookups.count(row.id, now)
-      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
+      const checked = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
         deps.changes.domainChanged(domainRefOf(row)),
       )
-      if (verified === undefined) throw domainNotFound(row.id)
-      return json(200, readDomainDetails(deps.read, verified, deps.names))
+      if (checked === undefined) throw domainNotFound(row.id)
+      return json(200, readDomainDetails(deps.read, checked.row, deps.names))
     },
   })
 }

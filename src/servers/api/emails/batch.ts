@@ -7,12 +7,11 @@ import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
-import { toInputRefusal } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { type CreatedEmail, createdEmail, toCreatedEmail } from './created-email.js'
-import type { BatchDoor, EmailAcceptance } from './email-acceptance.js'
-import { type EmailRequest, emailRequest } from './email-request.js'
+import type { BatchStyle, EmailAcceptance } from './email-acceptance.js'
+import { type EmailRequest, emailRequest, orRefusal } from './email-request.js'
 import { idempotencyHeaders } from './idempotency-key.js'
 
 const MAX_BATCH = 100
@@ -53,16 +52,8 @@ const batchAnswer = z
   })
   .meta({ id: 'BatchAnswer', example: batchExample.answer })
 
-/** An invalid item becomes its Refusal, so that the others can be sent. */
-const batchItem: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(toItemRefusal as never)
-
-/** Called without a context when a JSON schema is made, which asks for a default. There is none. */
-function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
-  return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
-}
-
 const listOfEmails = z
-  .array(batchItem, {
+  .array(orRefusal(emailRequest), {
     error: ({ code }) =>
       code === 'invalid_type' ? 'must be a list of emails; send one email to /v1/emails' : undefined,
   })
@@ -98,10 +89,10 @@ async function createAll(
   acceptance: EmailAcceptance,
   call: Call<undefined, (EmailRequest | Refusal)[]>,
 ): Promise<Answer> {
-  return { kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, door)) }
+  return { kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, style)) }
 }
 
-const door: BatchDoor<CreatedEmail> = {
+const style: BatchStyle<CreatedEmail> = {
   tracksByDefault: true,
   strict: false,
   inParts: false,

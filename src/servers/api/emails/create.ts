@@ -8,7 +8,7 @@ import { type EmailRequest, emailRequest } from './email-request.js'
 import { idempotencyHeaders } from './idempotency-key.js'
 
 /** Opens and clicks are tracked if neither the request nor the domain says otherwise. */
-const door = { tracksByDefault: true, toItem: toCreatedEmail }
+const style = { tracksByDefault: true, toItem: toCreatedEmail }
 
 /** `message` takes a body that is a composed message. */
 export function createRoute(acceptance: EmailAcceptance, message: Route): Route {
@@ -43,5 +43,5 @@ export function createRoute(acceptance: EmailAcceptance, message: Route): Route 
 }
 
 async function create(acceptance: EmailAcceptance, call: Call<undefined, EmailRequest>): Promise<Answer> {
-  return { kind: 'text', status: 201, ...(await acceptance.accept(call, call.body, door)) }
+  return { kind: 'text', status: 201, ...(await acceptance.accept(call, call.body, style)) }
 }

@@ -37,18 +37,18 @@ export interface AcceptanceDeps {
 }
 
 /** The answer to a request, as JSON, and the ids of the emails that it accepted: none if it repeats an answer. */
-export interface Accepted {
+interface Accepted {
   readonly json: string
   readonly emails: readonly string[]
 }
 
-/** How a door answers, and what it does with emails that say nothing else. */
-export interface Door<Item> extends Manner {
+/** How an interface answers, and what it does with emails that say nothing else. */
+export interface EmailStyle<Item> extends Manner {
   /** What an answer says of an email. */
   readonly toItem: (prepared: PreparedEmail, requested: RequestedEmail) => Item
 }
 
-export interface BatchDoor<Item> extends Door<Item> {
+export interface BatchStyle<Item> extends EmailStyle<Item> {
   /** True: one email that is refused refuses the request. False: the others are accepted. */
   readonly strict: boolean
   /**
@@ -71,17 +71,17 @@ export class EmailAcceptance {
   constructor(readonly deps: AcceptanceDeps) {}
 
   /** Rejects with a Refusal if the email may not be sent. */
-  async accept<Item>(call: AnyCall, request: EmailRequest, door: Door<Item>): Promise<Accepted> {
+  async accept<Item>(call: AnyCall, request: EmailRequest, style: EmailStyle<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
     const before = this.findEarlier(call, use)
     if (before !== null) return repeated(before)
     requireDiskSpace(this.deps)
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
     try {
-      const requested = await buildRequestedEmail(request, call.now, stored, door)
+      const requested = await buildRequestedEmail(request, call.now, stored, style)
       const prepared = await this.deps.composer.compose(call.principal, requested, call.now)
       stored.hold(prepared.copies?.bytes ?? 0)
-      const json = JSON.stringify(door.toItem(prepared, requested))
+      const json = JSON.stringify(style.toItem(prepared, requested))
       const options = { also: stored.usageWrites() }
       const other = await this.deps.committer.commit([prepared], withStoredAnswer(use, json), call.now, options)
       return other === null ? { json, emails: [prepared.enqueued.email.id] } : repeated(other)
@@ -94,7 +94,7 @@ export class EmailAcceptance {
    * Accepts the valid emails of a request. A Refusal among them stands for one that is invalid. Rejects with a Refusal
    * if a quota has no room for all. After each email it yields to the event loop.
    */
-  async acceptAll<Item>(call: AnyCall, requests: RequestList, door: BatchDoor<Item>): Promise<Accepted> {
+  async acceptAll<Item>(call: AnyCall, requests: RequestList, style: BatchStyle<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
     const before = this.findEarlier(call, use)
     if (before !== null) return repeated(before)
@@ -103,7 +103,7 @@ export class EmailAcceptance {
     if (refusal !== null) throw refusal
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
     try {
-      return await new Batch(this.deps, call, door, stored, use).accept(requests)
+      return await new Batch(this.deps, call, style, stored, use).accept(requests)
     } finally {
       stored.release()
     }
@@ -126,7 +126,7 @@ class Batch<Item> {
   constructor(
     private readonly deps: AcceptanceDeps,
     private readonly call: AnyCall,
-    private readonly door: BatchDoor<Item>,
+    private readonly style: BatchStyle<Item>,
     private readonly stored: StoredParts,
     private readonly use: KeyUse | null,
   ) {}
@@ -134,11 +134,11 @@ class Batch<Item> {
   async accept(requests: RequestList): Promise<Accepted> {
     for (const request of requests) {
       await this.compose(request, this.items.length)
-      if (this.door.inParts) await this.commitFullPart()
+      if (this.style.inParts) await this.commitFullPart()
       else if (this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)
       await setImmediate()
     }
-    const json = JSON.stringify(this.door.toAnswer(this.items))
+    const json = JSON.stringify(this.style.toAnswer(this.items))
     // If nothing was sent, the same key may be used again.
     const isEmpty = this.part.length === 0 && (this.emails.length === 0 || this.use === null)
     const other = isEmpty ? null : await this.commitPart(withStoredAnswer(this.use, json))
@@ -148,18 +148,18 @@ class Batch<Item> {
   private async compose(request: EmailRequest | Refusal, index: number): Promise<void> {
     try {
       if (request instanceof Refusal) throw request
-      const requested = await buildRequestedEmail(request, this.call.now, this.stored, this.door)
+      const requested = await buildRequestedEmail(request, this.call.now, this.stored, this.style)
       const size = minSizeOf(requested.content)
       this.bytes += size
       const prepared = await this.deps.composer.compose(this.call.principal, requested, this.call.now)
       const copied = prepared.copies?.bytes ?? 0
       this.stored.hold(copied)
       this.bytes += prepared.enqueued.email.size - size + copied
-      this.items.push(this.door.toItem(prepared, requested))
+      this.items.push(this.style.toItem(prepared, requested))
       this.part.push(prepared)
     } catch (error) {
       if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error
-      if (this.door.strict) throw this.describeFault(error, index)
+      if (this.style.strict) throw this.describeFault(error, index)
       this.items.push(error)
     }
   }

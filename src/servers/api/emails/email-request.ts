@@ -4,12 +4,13 @@
  * once.
  */
 import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord, ownValueOf } from '../../../base/platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import { missingIssue } from '../http/input/parse-input.js'
+import { missingIssue, toInputRefusal } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,
@@ -202,3 +203,13 @@ export const emailRules = [
 export const emailRequest = fields.check(...emailRules).meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields
+
+/** An invalid email of a list becomes its Refusal, so that the others can be sent. */
+export function orRefusal(schema: z.ZodType<EmailRequest>): z.ZodType<EmailRequest | Refusal> {
+  return schema.catch(toItemRefusal as never)
+}
+
+/** Called without a context when a JSON schema is made, which asks for a default. There is none. */
+function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
+  return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
+}

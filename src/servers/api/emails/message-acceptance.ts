@@ -15,15 +15,15 @@ import type { SubmissionAcceptor, SubmissionExtras } from '../../../outbound/sen
 import { emailById } from '../../../records/messages/email/email.js'
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientsOfEmail } from '../../../records/messages/email/recipients.js'
+import { checkLines } from '../../../records/messages/message-lines.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
-import { checkLines } from '../../smtp/session/message-lines.js'
 import type { CreatedEmail } from './created-email.js'
 import { requireDiskSpace } from './email-acceptance.js'
 
 /** Recipients of one message (RFC 5321 section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
 
-export interface MessageDeps {
+interface MessageDeps {
   readonly read: Read
   readonly acceptor: SubmissionAcceptor
   readonly settings: ReadSettings
@@ -32,7 +32,7 @@ export interface MessageDeps {
 }
 
 /** A message and its envelope. What is absent of the envelope is read from the header. */
-export interface GivenMessage {
+interface GivenMessage {
   readonly raw: Buffer
   readonly from?: Address | undefined
   readonly to?: readonly Address[] | undefined

@@ -21,7 +21,7 @@ import type { StoredParts } from './stored-parts.js'
 /** 10 MB for one decoded attachment or image. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
-/** How a door sends emails, beyond what a request says. */
+/** How an interface sends emails, beyond what a request says. */
 export interface Manner {
   /** Whether opens and clicks are tracked if neither the request nor the domain says so. */
   readonly tracksByDefault: boolean

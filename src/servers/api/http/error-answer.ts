@@ -5,6 +5,7 @@
  * the database: the client gets a fixed text, the log gets the error.
  */
 import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
+import { ownValueOf } from '../../../base/platform/records.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
 
 /** Every `error.code` of the interface, with its HTTP status. */
@@ -143,6 +144,22 @@ function toRefusalBody({ kind, message, details: given }: Refusal): ErrorBody {
   }
   const details = { retry_after: DEFAULT_RETRY_AFTER, ...given }
   return buildErrorBody(code, message, { details, retry_after: Number(details.retry_after) })
+}
+
+/** The fields at fault. None if the error is not about fields. */
+export function fieldFaultsOf({ error: { details = {} } }: ErrorBody): readonly FieldFault[] {
+  const { errors } = details
+  if (!Array.isArray(errors)) return []
+  return errors.map((one: unknown) => ({
+    field: String(ownValueOf(one, 'field') ?? ''),
+    message: String(ownValueOf(one, 'message') ?? ''),
+  }))
+}
+
+interface FieldFault {
+  /** Empty for the complete body. */
+  readonly field: string
+  readonly message: string
 }
 
 const validationCodes: ReadonlySet<ErrorCode> = new Set([

@@ -34,7 +34,7 @@ export interface InboundDeps extends Store {
 
 const contribution = z
   .object({ name: z.string(), score: z.number(), description: z.string() })
-  .meta({ example: { name: 'HTML_ONLY', score: 0.5, description: 'There is HTML and no text' } })
+  .meta({ example: { name: 'HTML_ONLY', score: 1.4, description: 'the message has HTML but no text version' } })
 
 const record = z
   .strictObject({

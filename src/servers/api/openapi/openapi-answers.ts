@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import { keysOf } from '../../../base/platform/records.js'
 import { type ErrorCode, statusOfCode } from '../http/error-answer.js'
-import type { HeaderName } from '../http/output/header-fields.js'
+import { type HeaderName, headerFields } from '../http/output/header-fields.js'
 import type { DocumentedAnswer } from '../http/route/documented-route.js'
 import { isOpenArea, type Route } from '../http/route/route.js'
 import { buildErrorExample } from './error-examples.js'
@@ -99,6 +99,13 @@ function successResponse({ description, schema, type, example, headers }: Docume
   const isPlain = type.startsWith('text/') || type === '*/*'
   const text = { type: 'string', ...(isPlain ? {} : { contentMediaType: type }) } as const
   return { ...about, content: { [type]: { schema: text, ...(example === undefined ? {} : { example }) } } }
+}
+
+/** The header fields of all answers of these routes. */
+export function headersOf(routes: readonly Route[]): Partial<typeof headerFields> {
+  const answered = routes.flatMap(({ answers }) => Object.values(answers).flatMap(({ headers = [] }) => headers))
+  const names = new Set<string>([...commonHeaders, 'Allow', 'Retry-After', ...answered])
+  return Object.fromEntries(Object.entries(headerFields).filter(([name]) => names.has(name)))
 }
 
 interface RefusalGroup {

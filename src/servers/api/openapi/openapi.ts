@@ -6,24 +6,20 @@
 import { z } from 'zod'
 import {
   createDocument,
-  type ZodOpenApiMediaTypeObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
-  type ZodOpenApiRequestBodyObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { describeEvent, eventTypes } from '../../../records/events/payloads.js'
 import { eventId, pascalCaseOf, payloadSchemas } from '../events/event-schemas.js'
-import { acceptsValue } from '../http/input/absent-fields.js'
 import { linkQuery } from '../http/input/link-signature.js'
-import type { FileForm } from '../http/input/upload.js'
 import { timestamp, uuid } from '../http/input/values.js'
-import { headerFields } from '../http/output/header-fields.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
-import { isOpenArea, type RawBody, type Route } from '../http/route/route.js'
+import { isOpenArea, type Route } from '../http/route/route.js'
 import { exampleOf } from './example.js'
-import { goodAnswersOf, refusalResponses, refusedAnswersOf } from './openapi-answers.js'
+import { goodAnswersOf, headersOf, refusalResponses, refusedAnswersOf } from './openapi-answers.js'
+import { toRequestBody } from './openapi-bodies.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
 
 interface ApiInfo {
@@ -120,7 +116,7 @@ export function buildServiceDocument(service: CompatibleService, { version, serv
       paths: pathsOf(routes, '', () => ({
         default: { description: 'An error.', content: { 'application/json': { schema: errorSchema } } },
       })),
-      components: { headers: headerFields, securitySchemes: { key: keyScheme } },
+      components: { headers: headersOf(routes), securitySchemes: { key: keyScheme } },
     },
     { override: documentSchema },
   )
@@ -141,7 +137,7 @@ function buildDocument(routes: readonly Route[], { version, server }: ApiInfo, k
       ...(kind === 'api' ? { webhooks: describeWebhooks() } : {}),
       components: {
         responses: refusalResponses(routes),
-        headers: headerFields,
+        headers: headersOf(routes),
         securitySchemes: scheme,
       },
     },
@@ -182,38 +178,6 @@ function toOperation(route: Route, refusalsOf: (route: Route) => ZodOpenApiRespo
     ...(route.byLink !== null ? { security: [{ key: [] }, {}] } : {}),
     responses: { ...goodAnswersOf(route), ...refusalsOf(route) },
   }
-}
-
-function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const { body, file, raw, otherwise } = route
-  const others = [raw, otherwise?.raw ?? null].flatMap((one) => (one === null ? [] : toRawContent(one)))
-  if (body !== null) {
-    const { value } = exampleOf(body)
-    const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
-    const required = !acceptsValue(body, undefined)
-    return { requestBody: { required, content: { 'application/json': content, ...Object.fromEntries(others) } } }
-  }
-  if (others.length > 0) return { requestBody: { required: true, content: Object.fromEntries(others) } }
-  return file === null ? {} : { requestBody: toFormBody(file) }
-}
-
-/** The content of a body that is no JSON, for each of its media types. */
-function toRawContent({ types, schema, example }: RawBody<unknown>): [string, ZodOpenApiMediaTypeObject][] {
-  return types.map((type) => [type, { schema: schema ?? rawText, ...(example === undefined ? {} : { example }) }])
-}
-
-const rawText = { type: 'string' } as const
-
-/** The file part of a form, as OpenAPI 3.1 describes binary parts. */
-function toFormBody({ description, example: content }: FileForm): ZodOpenApiRequestBodyObject {
-  const file = {
-    type: 'string',
-    contentMediaType: 'application/octet-stream',
-    description: `The file, with a filename. ${description}`,
-  } as const
-  const schema = { type: 'object' as const, required: ['file'], properties: { file }, additionalProperties: false }
-  const example = content === undefined ? {} : { example: { file: content } }
-  return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
 }
 
 function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {

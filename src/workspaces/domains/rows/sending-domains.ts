@@ -41,7 +41,7 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
   }),
 )
 
-/** What a domain says of opens or clicks: null if each door has its own default. */
+/** What a domain says of opens or clicks: null if each interface has its own default. */
 export function toSwitch(flag: Flag | null): boolean | null {
   return flag === null ? null : flag === 1
 }
@@ -76,9 +76,7 @@ export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: st
       .set((eb) => ({
         inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound'),
         track_opens: sql<Flag | null>`case when ${slot('sets_opens')} then ${slot('track_opens')} else track_opens end`,
-        track_clicks: sql<
-          Flag | null
-        >`case when ${slot('sets_clicks')} then ${slot('track_clicks')} else track_clicks end`,
+        track_clicks: sql<Flag | null>`case when ${slot('sets_clicks')} then ${slot('track_clicks')} else track_clicks end`,
         inbound_policy: sql<
           Json<Partial<InboundPolicy>>
         >`json_patch(inbound_policy, coalesce(${slot('inbound_policy')}, '{}'))`,

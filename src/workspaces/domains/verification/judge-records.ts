@@ -93,6 +93,11 @@ function isUndecided({
   return anyFailed(mx, txt, addresses) || (txt.kind === 'records' && anyFailed(targetTxt, targetAddresses))
 }
 
+/** The DKIM keys whose CNAME is right, but which DNS does not show: receivers cannot check signatures of them. */
+export function findHiddenKeys(findings: readonly RecordsFinding[]): readonly RecordsFinding[] {
+  return findings.filter(({ state, purpose, visible }) => state === 'verified' && purpose !== 'mail_cname' && !visible)
+}
+
 export type RecordVerdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'
 
 export function verdictOf(findings: readonly RecordsFinding[]): RecordVerdict {

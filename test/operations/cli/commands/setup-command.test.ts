@@ -115,6 +115,22 @@ t.test('--wait verifies the domain when DNS has all, and sends the first message
   })
 })
 
+t.test('a domain whose CNAMEs lead to no key is verified, and the last line says that DNS shows none', async (t) => {
+  const { app, zone } = await openWorld(t)
+  const { records } = (await app.cli(...ownWords, '--json')).json() as { records: PublishedRecord[] }
+  publish(zone, records)
+  const key = records.find(
+    ({ name, type }) => type === 'TXT' && /^dkim2\.\w+\._domainkey\.mail\.service\.test$/.test(name),
+  )
+  zone.set(key?.name ?? '', null)
+  const answer = await app.cli('domain', 'verify', 'c.test', '--workspace', app.workspaceId)
+  t.match(answer, { status: 0, out: /^c\.test {2}verified\n/ })
+  t.match(
+    answer.out.trimEnd().split('\n').at(-1),
+    /do not send from c\.test yet: DNS does not show the DKIM keys at dkim2\.\w+\._domainkey\.mail\.service\.test; .*"posthorn zone"/,
+  )
+})
+
 t.test('Ctrl-C ends the wait with what is missing and the commands that go on', async (t) => {
   const { app, zone } = await openWorld(t)
   const { records } = (await app.cli(...ownWords, '--json')).json() as { records: PublishedRecord[] }

@@ -39,19 +39,24 @@ function certificate({ left, fault, lifetime = 90 }: Known): OrderedCertificate 
 t.test('one name', async (t) => {
   const fault = 'dns: no A record'
   const table: readonly (readonly [Known, FindingState, FindingState, RegExp])[] = [
-    [{ left: 60 }, 'ok', 'ok', /^valid for 60 days$/],
-    [{ left: null }, 'ok', 'ok', /^no certificate yet/],
-    [{ left: null, fault }, 'fail', 'warn', /^no certificate: dns: no A record, the next try is at 1970-04-12T/],
-    [{ left: 25, fault }, 'warn', 'warn', /^the renewal has failed: dns: .*; valid for 25 days$/],
+    [{ left: 60 }, 'ok', 'ok', /^the certificate is valid for 60 days$/],
+    [{ left: null }, 'ok', 'ok', /^there is no certificate yet/],
+    [
+      { left: null, fault },
+      'fail',
+      'warn',
+      /^there is no certificate: dns: no A record, the next try is at 1970-04-12T/,
+    ],
+    [{ left: 25, fault }, 'warn', 'warn', /^the renewal has failed: dns: .*; the certificate is valid for 25 days$/],
     [
       { left: 80, fault },
       'warn',
       'warn',
-      /^the renewal has failed: .*, the next try is at 1970-05-2\dT.*; valid for 80 days$/,
+      /^the renewal has failed: .*, the next try is at 1970-05-2\dT.*; the certificate is valid for 80 days$/,
     ],
     [{ left: 13, fault }, 'fail', 'warn', /^the certificate expires in 13 days: dns: /],
     [{ left: 13 }, 'fail', 'warn', /^the certificate expires in 13 days$/],
-    [{ left: 2, lifetime: 6 }, 'ok', 'ok', /^valid for 2 days$/],
+    [{ left: 2, lifetime: 6 }, 'ok', 'ok', /^the certificate is valid for 2 days$/],
     [{ left: 0.5, lifetime: 6 }, 'fail', 'warn', /expires in 0 days/],
     [{ left: -1, fault }, 'fail', 'warn', /^the certificate expired 1 days ago: dns/],
   ]
@@ -91,10 +96,10 @@ t.test('mail hosts that are as they should be are one finding', async (t) => {
   const hosts = [certificate({ left: 60 }), certificate({ left: 40 }), certificate({ left: null, fault: 'caa' })]
   t.match(await judgeMailHosts(hosts, now, []), [
     { subject: name, state: 'warn' },
-    { subject: 'mail hosts', state: 'ok', text: /^2 of 3 have .*, the first expires 1970-05-21T/ },
+    { subject: 'mail hosts', state: 'ok', text: /^2 of 3 names have .*; the first certificate expires at 1970-05-21T/ },
   ])
   t.match(await judgeMailHosts([certificate({ left: null })], now, []), [
-    { state: 'ok', text: '1 of 1 have a certificate or will be tried soon' },
+    { state: 'ok', text: '1 of 1 names have a certificate or will get one soon' },
   ])
 })
 
@@ -117,7 +122,11 @@ t.test('what is stored is read', async (t) => {
       signal: new AbortController().signal,
     } as unknown as CheckDeps)
   t.match(await run(true), [
-    { subject: name, state: 'warn', text: /^the renewal has failed: caa: forbidden; valid for \d+ days$/ },
+    {
+      subject: name,
+      state: 'warn',
+      text: /^the renewal has failed: caa: forbidden; the certificate is valid for \d+ days$/,
+    },
     { subject: absent, state: 'fail', remedy: ['mx.example.net. A 93.184.216.34', /^posthorn certificates renew/] },
   ])
   t.same(await run(false), [])

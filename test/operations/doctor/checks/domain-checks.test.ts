@@ -55,7 +55,7 @@ t.test('a domain whose records are right; one without DNS is not looked up', asy
   ])
   t.match(await check('dmarc'), [{ subject: 'a.test', state: 'ok', text: 'v=DMARC1; p=none' }])
   t.match(await check('mx'), [{ subject: 'a.test', state: 'ok' }])
-  t.match(await check('domains'), [{ state: 'ok', text: '2 domains, none in trouble' }])
+  t.match(await check('domains'), [{ state: 'ok', text: 'none of 2 domains has a problem' }])
 })
 
 t.test('records that are wrong, with the record to publish', async (t) => {

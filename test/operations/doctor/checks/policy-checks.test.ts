@@ -34,7 +34,7 @@ t.test('the policy that is served is the configured one, unless another server h
 t.test('without a record it is not used; with one the policy must be there', async (t) => {
   const run = (zone: Parameters<typeof zoneResolver>[0]) =>
     policyChecks[0]?.run({ config: testConfig({}), resolver: zoneResolver(zone) } as unknown as CheckDeps)
-  t.match(await run({}), [{ state: 'ok', text: /not used/ }])
+  t.match(await run({}), [{ state: 'ok', text: /needs no policy/ }])
   t.match(await run({ '_mta-sts.mail.example.net': 'failure' }), [{ undecided: true }])
   t.match(await run({ '_mta-sts.mail.example.net': { TXT: ['v=STSv1; id=1'] } }), [
     { state: 'fail', text: /no address/ },

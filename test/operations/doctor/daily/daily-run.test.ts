@@ -140,7 +140,7 @@ t.test('the mail lists failures first, each with what to do', async (t) => {
     'dig w',
   ])
   const many = { ...data, findings: Array.from({ length: 60 }, () => found[0] ?? fail()) }
-  t.match(JSON.stringify(buildDoctorNotices(database.read, 'a', many)[0]), /10 more are not listed here/)
+  t.match(JSON.stringify(buildDoctorNotices(database.read, 'a', many)[0]), /10 more findings are not listed here/)
 })
 
 function fail(): never {

@@ -129,7 +129,7 @@ t.test('the text for people', (t) => {
       '      The mailbox does not exist.',
       '      mx.example.net answered: 550 5.1.1 no such user',
       '',
-      'No further attempt will be made.',
+      'The server will not try again.',
       '',
       'The message is attached.',
       '',
@@ -144,14 +144,19 @@ t.test('a report of a delay says until when attempts continue', (t) => {
   t.match(status(dsn), /\r\nWill-Retry-Until: Wed, 25 Nov 2026 00:00:00 \+0000\r\n$/)
   t.match(
     text(dsn).replaceAll('\r\n', ' '),
-    'will be tried again until Wed, 25 Nov 2026 00:00:00 +0000. You need not send',
+    'The server will try again until Wed, 25 Nov 2026 00:00:00 +0000. You do not need to send',
   )
   t.notMatch(status({ ...report, recipients: [{ ...delayed, action: 'failed' }] }), /Will-Retry-Until/)
   t.end()
 })
 
 t.test('a report of success distinguishes delivered from relayed', (t) => {
-  const reached = { ...failed, status: '2.0.0', reason: 'The server took the message.', diagnostic: '250 2.0.0 queued' }
+  const reached = {
+    ...failed,
+    status: '2.0.0',
+    reason: 'The server accepted the message.',
+    diagnostic: '250 2.0.0 queued',
+  }
   const delivered: Dsn = { ...report, kind: 'success', recipients: [{ ...reached, action: 'delivered' }] }
   t.match(buildDsn(delivered).toString(), '\r\nSubject: Your message was delivered\r\n')
   t.notMatch(text(delivered), /no delivery reports/)

@@ -1,18 +1,16 @@
 /** Events through Mailgun's own client library: all kinds, every filter, pages in both directions. */
-import Mailgun, { type MailgunMessageData } from 'mailgun.js'
+import type { MailgunMessageData } from 'mailgun.js/definitions'
 import t from 'tap'
-import { openPlainApi } from '../../../helpers/http/plain-api.js'
+import { failsWith, openMailgun } from '../../../helpers/http/mailgun-client.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 const rcpt = ({ line }: { readonly line: string }): string => {
   if (line.includes('<bounce')) return '550 5.1.1 no such user'
   return line.includes('<defer') ? '450 4.2.0 try again later' : '250 2.1.5 Ok'
 }
-const { app, sink, host } = await openPlainApi(t, {}, { rcpt })
-const library = new Mailgun(FormData)
+const { app, sink, host, client } = await openMailgun(t, { rcpt })
 // The library warns that Mailgun has a newer interface for this.
 console.warn = () => undefined
-const client = library.client({ username: 'api', key: app.key, url: `http://${host}` })
 
 interface Item {
   readonly id: string
@@ -209,6 +207,6 @@ t.test('a wrong query is refused', async (t) => {
     [{ page: 'abc' }, /^page: allowed: the last part of a URL/],
     [{ page: Buffer.from('{"query":{"limit":"0"},"seq":1,"isBack":false}').toString('base64url') }, /^limit: /],
   ] as const) {
-    await t.rejects(get(query), { status: 400, details }, JSON.stringify(query))
+    await failsWith(t, get(query), { status: 400, details }, JSON.stringify(query))
   }
 })

@@ -2,17 +2,15 @@
  * A newsletter to a thousand members, by exactly the calls of Ghost's client for Mailgun: the form that it sends, and the
  * loop by which it reads what became of it.
  */
-import Mailgun from 'mailgun.js'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
-import { openPlainApi } from '../../../helpers/http/plain-api.js'
+import { failsWith, openMailgun } from '../../../helpers/http/mailgun-client.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 const rcpt = ({ line }: { readonly line: string }): string =>
   line.includes('<gone') ? '550 5.1.1 no such user' : '250 2.1.5 Ok'
-const { app, sink, host } = await openPlainApi(t, {}, { rcpt })
+const { app, sink, client } = await openMailgun(t, { rcpt })
 console.warn = () => undefined
-const client = new Mailgun(FormData).client({ username: 'api', key: app.key, url: `http://${host}` })
 
 const MEMBERS = 1_000
 const EMAIL_ID = '65f1c2d3e4b5a60001a2b3c4'
@@ -113,7 +111,7 @@ t.test('a newsletter is sent, counted, and its bounces and complaints are read',
 t.test('members read it with their own values, and unsubscribe by one request', async (t) => {
   const found = sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith('<member5@b.test>'))
   const mail = await simpleParser(found?.raw ?? '')
-  t.match(mail.html, /Hey Member 5<[^]*href="https:\/\/blog\.a\.test\/unsubscribe\/\?uuid=uuid-5&/)
+  t.match(mail.html, /Hey Member 5<(?:.|\n)*href="https:\/\/blog\.a\.test\/unsubscribe\/\?uuid=uuid-5&/)
   t.same(
     mail.headerLines.filter(({ key }) => key.startsWith('list-')).map(({ line }) => line.replace(/\r\n /g, ' ')),
     [
@@ -138,7 +136,7 @@ t.test('a member who bounced is recognized by the code at the next newsletter, a
     },
   )
   for (const type of ['complaints', 'unsubscribes'] as const) {
-    await t.rejects(client.suppressions.destroy('a.test', type, 'gone@b.test'), { status: 404 })
+    await failsWith(t, client.suppressions.destroy('a.test', type, 'gone@b.test'), { status: 404 })
   }
   t.match(await client.suppressions.destroy('a.test', 'bounces', 'gone@b.test'), { address: 'gone@b.test' })
   t.same(app.rows('select id from suppressions'), [])

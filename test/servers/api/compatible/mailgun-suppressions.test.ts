@@ -1,11 +1,9 @@
 /** Suppression lists through Mailgun's own client library. */
-import Mailgun from 'mailgun.js'
 import t from 'tap'
-import { openPlainApi } from '../../../helpers/http/plain-api.js'
+import { failsWith, openMailgun } from '../../../helpers/http/mailgun-client.js'
 
-const { app, host } = await openPlainApi(t)
-const library = new Mailgun(FormData)
-const { suppressions } = library.client({ username: 'api', key: app.key, url: `http://${host}` })
+const { app, host, client, connect } = await openMailgun(t)
+const { suppressions } = client
 
 interface Listed {
   readonly items: readonly { readonly address: string }[]
@@ -48,8 +46,8 @@ t.test('addresses are added, shown, listed and removed', async (t) => {
   })
   t.equal(app.rows("select id from audit_log where action = 'suppression.deleted'").length, 1)
   const gone = { status: 404, details: 'Address not found in bounces table' }
-  await t.rejects(suppressions.destroy('a.test', 'bounces', 'bob@b.test'), gone)
-  await t.rejects(suppressions.get('a.test', 'bounces', 'carol@b.test'), gone, 'it is in another list')
+  await failsWith(t, suppressions.destroy('a.test', 'bounces', 'bob@b.test'), gone)
+  await failsWith(t, suppressions.get('a.test', 'bounces', 'carol@b.test'), gone, 'it is in another list')
 })
 
 t.test('pages', async (t) => {
@@ -74,19 +72,19 @@ t.test('a form adds an address too', async (t) => {
 })
 
 t.test('wrong requests', async (t) => {
-  await t.rejects(suppressions.create('a.test', 'bounces', { address: 'nobody' } as never), {
+  await failsWith(t, suppressions.create('a.test', 'bounces', { address: 'nobody' } as never), {
     status: 400,
     details: /address/,
   })
-  await t.rejects(suppressions.list('c.test', 'bounces'), { status: 404, details: 'Domain not found: c.test' })
-  await t.rejects(suppressions.list('a.test', 'bounces', { limit: 1_001 }), { status: 400, details: /^limit: / })
+  await failsWith(t, suppressions.list('c.test', 'bounces'), { status: 404, details: 'Domain not found: c.test' })
+  await failsWith(t, suppressions.list('a.test', 'bounces', { limit: 1_001 }), { status: 400, details: /^limit: / })
   const many = Array.from({ length: 1_001 }, (_, at) => ({ address: `u${at}@b.test` }))
-  await t.rejects(suppressions.create('a.test', 'bounces', many as never), {
+  await failsWith(t, suppressions.create('a.test', 'bounces', many as never), {
     status: 400,
     details: /at most 1000 addresses/,
   })
-  const other = library.client({ username: 'api', key: app.otherKey, url: `http://${host}` })
-  await t.rejects(other.suppressions.get('a.test', 'bounces', 'eve@b.test'), {
+  const other = connect(app.otherKey)
+  await failsWith(t, other.suppressions.get('a.test', 'bounces', 'eve@b.test'), {
     status: 404,
     details: 'Domain not found: a.test',
   })

@@ -86,7 +86,7 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   const answer = await app.rest('POST', '/v1/templates', { body: newTemplate })
   const { id, created_at, ...fields } = answer.json()
   t.equal(answer.status, 201)
-  t.same(fields, { ...newTemplate, text: null, variables: ['first_name', 'user.city'] })
+  t.same(fields, { ...newTemplate, alias: null, text: null, variables: ['first_name', 'user.city'] })
   t.match([id, created_at], [/^[0-9a-f-]{36}$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/])
 
   const listed = { variables: ['plan', 'first_name', 'plan', 'unsubscribe_url'] }
@@ -95,6 +95,7 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   const record = {
     id,
     ...newTemplate,
+    alias: null,
     text: null,
     variables: ['first_name', 'user.city'],
     created_at,
@@ -376,4 +377,28 @@ t.test('a missing file, or one of another workspace, is refused with its field',
     400,
     'validation_error',
   ])
+})
+
+t.test('an alias belongs to one template of a workspace, and names it in requests', async (t) => {
+  const app = await testDaemon(t)
+  const template = { name: 'Welcome', subject: 'Hi', text: 'Hello' }
+  const make = (body: unknown, key?: string) => app.rest('POST', '/v1/templates', { body, ...(key ? { key } : {}) })
+  const first = (await make({ ...template, alias: 'welcome' })).json<{ id: string }>()
+  const taken = await make({ ...template, alias: 'welcome' })
+  t.match([taken.status, taken.json()], [409, { error: { code: 'conflict', message: /^alias: another template/ } }])
+  t.equal((await make({ ...template, alias: 'welcome' }, app.otherKey)).status, 201, 'workspaces do not share them')
+  for (const alias of ['', '-a', 'A', 'a b', 'a'.repeat(65)])
+    t.equal((await make({ ...template, alias })).status, 400, alias)
+  const second = (await make(template)).json<{ id: string }>()
+  const change = (body: unknown) => app.rest('PATCH', `/v1/templates/${second.id}`, { body })
+  t.equal((await change({ alias: 'welcome' })).status, 409)
+  t.match((await change({ alias: 'other' })).json(), { alias: 'other' })
+  t.match((await change({ alias: null })).json(), { alias: null })
+  const send = (body: object) =>
+    app.rest('POST', '/v1/emails', { body: { from: 'app@a.test', to: 'bob@b.test', ...body } })
+  const sent = (await send({ template_alias: 'welcome' })).json<{ id: string }>()
+  t.match((await app.rest('GET', `/v1/emails/${sent.id}`)).json(), { template_id: first.id, subject: 'Hi' })
+  t.equal((await send({ template_alias: 'missing' })).status, 404)
+  const both = await send({ template_alias: 'welcome', template_id: first.id })
+  t.match(both.json(), { error: { message: /^template_alias: names a template as template_id does/ } })
 })

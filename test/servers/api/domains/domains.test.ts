@@ -125,7 +125,11 @@ t.test('receiving is configured per domain: all mail or none, and blocked addres
   t.match(await changed({ blocked_addresses: [] }), { blocked_addresses: [] })
   t.match(await changed({ tracking: { open: true } }), { tracking: { open: true, click: null } })
   t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
-  t.match(await changed({ tracking: { click: null } }), { tracking: { open: true, click: null } }, 'each interface keeps its default again')
+  t.match(
+    await changed({ tracking: { click: null } }),
+    { tracking: { open: true, click: null } },
+    'each interface keeps its default again',
+  )
   t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
   t.match(await changed({ tracking: {} }), { tracking: { open: true, click: true } }, 'what is not named stays')
   const tracked = app.findStory(await app.submitAccepted()).tracking

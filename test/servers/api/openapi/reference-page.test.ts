@@ -31,7 +31,7 @@ const pages: ReadonlyMap<string, string> = new Map(
 /** What pages name although the document does not have it. */
 const notInDocument: ReadonlySet<string> = new Set([
   'GET /v1/openapi.json', // The document does not describe itself.
-  'GET /v1/email', // The example of an unknown path.
+  'GET /v1/emals', // The example of an unknown path.
 ])
 
 const namedOperation = /\b(GET|HEAD|POST|PUT|PATCH|DELETE) (?:\/api)?(\/v1\/[^\s`'"?,|()]+)/g
@@ -103,7 +103,7 @@ t.test('the page words errors as the API does', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'Hello', text: 'Hello' }
   const requests: readonly (readonly [method: string, path: string, request: RestRequest])[] = [
     ['POST', '/v1/emails', { body: { ...email, replyto: 'app@a.test' } }],
-    ['GET', '/v1/email', {}],
+    ['GET', '/v1/emals', {}],
     ['POST', '/v1/emails', { body: '{\n  "from": "app@a.test",\n}', headers: { 'content-type': 'application/json' } }],
     ['POST', '/v1/emails', { body: { ...email, to: 'ann@example.com, bob@example.com' } }],
     ['POST', '/v1/emails', { body: { ...email, from: 'app@elsewhere.test' } }],

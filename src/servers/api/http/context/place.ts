@@ -4,8 +4,11 @@
  */
 import type { IncomingMessage } from 'node:http'
 
-/** The prefix of a group of endpoints. It is empty for pages, which have complete paths. */
-export type Mount = '' | '/v1' | '/ui/api' | '/ui/api/v1'
+/**
+ * The prefix of a group of endpoints. It is empty for pages, which have complete paths. `compatible` is the group of
+ * paths that belong to clients of hosted services; it has no prefix.
+ */
+export type Mount = '' | '/v1' | 'compatible' | '/ui/api' | '/ui/api/v1'
 
 /** The target of a request. `path` is below the mount and not decoded, since the router compares text. */
 export interface Place {
@@ -47,7 +50,7 @@ export function isForSessions({ mount }: Place): boolean {
 
 /** The path as people know it: that of the API without its version. */
 export function nameOf({ mount, path }: Place): string {
-  return mount === '/v1' ? path : mount + path
+  return mount === '/v1' || mount === 'compatible' ? path : mount + path
 }
 
 /** The part of a request target before its query. */

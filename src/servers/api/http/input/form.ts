@@ -106,7 +106,7 @@ class FormParts {
   }
 
   private addField(name: string, value: string, isCut: boolean): void {
-    if (isCut || name.length > MAX_NAME) return this.refuse(`the name of a field is longer than ${MAX_NAME} characters`)
+    if (isCut || name.length > MAX_NAME) this.refuse(`the name of a field is longer than ${MAX_NAME} characters`)
     const values = this.fields.get(name)
     if (values === undefined) this.fields.set(name, [value])
     else values.push(value)

@@ -25,9 +25,9 @@ import { type BodyPace, BodyTooSlow, HttpClientGone } from '../input/read-body.j
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { type HttpReply, JSON_TYPE, send } from '../output/send-reply.js'
-import type { CompatibleService, ServiceError } from '../route/compatible-service.js'
 import { isOpenArea, type Route } from '../route/route.js'
 import type { AccessLog } from './access-log.js'
+import { CompatiblePaths, type CompatibleSettings, noCompatible } from './compatible-paths.js'
 import { PageServer, type Pages } from './page-server.js'
 import { type Policies, sendPolicy } from './policy-file.js'
 import { InputReader, type LargeBodies } from './read-input.js'
@@ -74,12 +74,7 @@ interface Served {
   readonly routes: readonly Route[]
   /** The OpenAPI document as JSON, public. */
   readonly readDocument: () => string
-  /** The hosted services whose clients are served. */
-  readonly services?: readonly CompatibleService[]
-  /** The OpenAPI document of one of them. */
-  readonly readServiceDocument?: (service: CompatibleService) => string
-  /** Says what to do about a path of a service that is not served. Null if the path is of none. */
-  readonly explainPath?: (path: string) => string | null
+  readonly compatible?: CompatibleSettings
   /** The pages under `/ui/`. */
   readonly pages?: Pages
   readonly browser?: BrowserApi | undefined
@@ -105,7 +100,7 @@ export class ApiApp {
   private readonly table = new RouteTable()
   private sessions: SessionIdentities | null = null
   private openPaths: readonly OpenPath[] = []
-  private services: readonly CompatibleService[] = []
+  private readonly compatible = new CompatiblePaths(this.table)
 
   constructor(private readonly parts: AppParts) {
     const app = new Koa<ApiState, RouterFields>()
@@ -124,7 +119,7 @@ export class ApiApp {
   }
 
   /** Starts answering requests. */
-  serve({ routes, readDocument, pages, browser, services = [], ...served }: Served): void {
+  serve({ routes, readDocument, pages, browser, compatible = noCompatible }: Served): void {
     const { keys, sender, memory, pace, bodies, clock, policies } = this.parts
     this.sessions = browser?.sessions ?? null
     const runner = new RouteRunner(keys, this.sessions, new InputReader(memory, pace, bodies), sender, clock)
@@ -132,7 +127,7 @@ export class ApiApp {
       return { methods: [route.method], path: route.path, run: (ctx) => runner.run(ctx, route) }
     }
     this.table.mount('/v1', [...routes.map(endpointOf), this.documentEndpoint('/openapi.json', readDocument)])
-    this.serveCompatible({ services, ...served }, endpointOf)
+    this.compatible.serve(compatible, endpointOf, (path, read) => this.documentEndpoint(path, read))
     this.table.mount('', [{ methods: ['GET'], path: POLICY_PATH, run: (ctx) => sendPolicy(ctx, policies) }])
     if (pages !== undefined) {
       const server = new PageServer(pages, memory, pace, clock, (error, id) => this.toErrorBody(error, id))
@@ -167,7 +162,7 @@ export class ApiApp {
   private async identify(ctx: ApiContext, next: Next): Promise<void> {
     const { state, req } = ctx
     state.peer = this.parts.connections.peerOf(req.socket)
-    state.place = placeOf(req, this.sessions !== null)
+    state.place = this.compatible.placeOf(placeOf(req, this.sessions !== null), req.headers)
     const { mount, path } = state.place
     const area = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix))?.area : undefined
     state.isQuiet = isProbe(state.place) || area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
@@ -223,24 +218,6 @@ export class ApiApp {
     send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
   }
 
-  private serveCompatible(
-    { services = [], readServiceDocument, explainPath }: Omit<Served, 'routes' | 'readDocument'>,
-    endpointOf: (route: Route) => Endpoint,
-  ): void {
-    this.services = services
-    if (explainPath !== undefined) this.table.explainPaths(explainPath)
-    for (const service of services) {
-      const own = service.routes.map(endpointOf).map((endpoint) => ({
-        ...endpoint,
-        run: (ctx: ApiContext) => (ownsRequest(service, ctx) ? endpoint.run(ctx) : this.table.refuseUnknown(ctx)),
-      }))
-      this.table.mount('/v1', own)
-      if (readServiceDocument === undefined) continue
-      const readDocument = (): string => readServiceDocument(service)
-      this.table.mount('/v1', [this.documentEndpoint(`/openapi/${service.name}.json`, readDocument)])
-    }
-  }
-
   private documentEndpoint(path: string, readDocument: () => string): Endpoint {
     const run = (ctx: ApiContext): Promise<void> => {
       ctx.state.route = nameOf({ ...ctx.state.place, path })
@@ -251,8 +228,7 @@ export class ApiApp {
 
   /** In the form of the service whose path it is. */
   private toErrorReply(ctx: ApiContext, body: ErrorBody): HttpReply {
-    const service = this.services.find((one) => ownsRequest(one, ctx))
-    const { status, body: written, headers } = service?.toError(body, ctx.state.identity.requestId) ?? toOwnError(body)
+    const { status, body: written, headers } = this.compatible.toError(ctx, body)
     return { status, type: JSON_TYPE, payload: JSON.stringify(written), headers: { ...errorHeaders(body), ...headers } }
   }
 
@@ -292,16 +268,6 @@ function logSendFault(err: unknown, { req }: ApiContext, log: Log): void {
 function notServingRefusal(phase: 'starting' | 'draining'): Refusal {
   const state = phase === 'starting' ? 'starting' : 'shutting down'
   return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
-}
-
-function ownsRequest({ owns }: CompatibleService, { req, state: { place } }: ApiContext): boolean {
-  return place.mount === '/v1' && owns(place.path, req.headers)
-}
-
-/** `name`, `message` and `statusCode` are where the client of Resend reads them. */
-function toOwnError(body: ErrorBody): ServiceError {
-  const { code, message, status } = body.error
-  return { status, body: { ...body, name: code, message, statusCode: status } }
 }
 
 function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {

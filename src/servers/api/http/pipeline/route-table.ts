@@ -64,18 +64,13 @@ export class RouteTable {
     throw methodNotAllowed(ctx.method, methods)
   }
 
-  /** For a path that has a route, but not for this client. */
-  refuseUnknown({ state: { place } }: ApiContext): never {
-    throw this.resourceNotFound(place)
-  }
-
   private resourceNotFound({ mount, path: given }: Place): Refusal {
     const path = formatForDisplay(given)
-    const known = mount === '/v1' ? this.explainPath(given) : null
-    if (known !== null) return new Refusal('not-found', `no such resource: ${path}; ${known}`, { path })
     const meant = findClosestWord(given, this.paths.get(mount) ?? [])
-    const suggestion = meant === null ? '' : `; did you mean "${mount}${meant}"?`
-    return new Refusal('not-found', `no such resource: ${path}${suggestion}`, { path })
+    const suggestion = meant === null ? '' : `; did you mean "${mount === 'compatible' ? '' : mount}${meant}"?`
+    const explanation = mount === '/v1' ? this.explainPath(given) : null
+    const more = explanation === null ? '' : `; ${explanation}`
+    return new Refusal('not-found', `no such resource: ${path}${suggestion}${more}`, { path })
   }
 
   private routerOf(place: Place): Router<ApiState> {

@@ -2,13 +2,13 @@
  * Refuses a message with lines that servers could read in different ways (SMTP smuggling), that are too long, or that begin no
  * header.
  */
-import { assertNever } from '../../../base/mail/assert-never.js'
-import { scanHeader } from '../../../base/mail/header-fields.js'
-import { checkLinesInSteps, type LineCheck } from '../../../base/mail/line-check.js'
-import { toPrintableText } from '../../../base/mail/printable.js'
-import { Refusal } from '../../../base/mail/refusal.js'
-import { concatInSteps } from '../../../base/platform/memory/byte-pieces.js'
-import { sharedTurns } from '../../../base/platform/shared-turns.js'
+import { assertNever } from '../../base/mail/assert-never.js'
+import { scanHeader } from '../../base/mail/header-fields.js'
+import { checkLinesInSteps, type LineCheck } from '../../base/mail/line-check.js'
+import { toPrintableText } from '../../base/mail/printable.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { concatInSteps } from '../../base/platform/memory/byte-pieces.js'
+import { sharedTurns } from '../../base/platform/shared-turns.js'
 
 interface LineRules {
   readonly maxLineOctets: number

@@ -1,6 +1,6 @@
 /** How a message begins: with its header, behind a line of a mailbox file, or with neither. */
 import t from 'tap'
-import { checkLines } from '../../../../src/servers/smtp/session/message-lines.js'
+import { checkLines } from '../../../src/records/messages/message-lines.js'
 
 async function keep(text: string): Promise<readonly [string, number]> {
   let dropped = 0

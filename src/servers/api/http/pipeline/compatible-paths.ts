@@ -1,0 +1,59 @@
+/** The paths of hosted services whose clients are served: their routes, their documents, and their errors. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ApiContext } from '../context/api-context.js'
+import type { Place } from '../context/place.js'
+import type { ErrorBody } from '../error-answer.js'
+import type { CompatibleService, ServiceError } from '../route/compatible-service.js'
+import type { Route } from '../route/route.js'
+import type { Endpoint, RouteTable } from './route-table.js'
+
+export interface CompatibleSettings {
+  readonly services: readonly CompatibleService[]
+  /** The OpenAPI document of a service, as JSON. */
+  readonly readDocument: (service: CompatibleService) => string
+  /** Says what to do about a path of a service that is not served. Null if the path is of none. */
+  readonly explainPath: (path: string) => string | null
+}
+
+export const noCompatible: CompatibleSettings = { services: [], readDocument: () => '', explainPath: () => null }
+
+export class CompatiblePaths {
+  private services: readonly CompatibleService[] = []
+
+  constructor(private readonly table: RouteTable) {}
+
+  serve(
+    { services, readDocument, explainPath }: CompatibleSettings,
+    endpointOf: (route: Route) => Endpoint,
+    documentEndpoint: (path: string, read: () => string) => Endpoint,
+  ): void {
+    this.services = services
+    this.table.explainPaths(explainPath)
+    for (const service of services) {
+      const path = `/openapi/${service.name}.json`
+      this.table.mount('/v1', [documentEndpoint(path, () => readDocument(service))])
+      this.table.mount('compatible', service.routes.map(endpointOf))
+    }
+  }
+
+  /** The place of a request, which is that of a service if the request is one of its clients. */
+  placeOf(place: Place, headers: IncomingHttpHeaders): Place {
+    return place.mount === '/v1' && this.find(place, headers) !== undefined ? { ...place, mount: 'compatible' } : place
+  }
+
+  /** An error as the client of this request reads it. */
+  toError({ req, state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
+    const service = place.mount === 'compatible' ? this.find(place, req.headers) : undefined
+    return service?.toError(body, identity.requestId) ?? toOwnError(body)
+  }
+
+  private find({ path }: Place, headers: IncomingHttpHeaders): CompatibleService | undefined {
+    return this.services.find(({ owns }) => owns(path, headers))
+  }
+}
+
+/** `name`, `message` and `statusCode` are where the client of Resend reads them. */
+function toOwnError(body: ErrorBody): ServiceError {
+  const { code, message, status } = body.error
+  return { status, body: { ...body, name: code, message, statusCode: status } }
+}

@@ -1,4 +1,4 @@
-/** What the routes of Mailgun's clients use, and the domain in their paths. */
+/** Finds the domain in a path of Mailgun's clients, and names the objects that their routes use. */
 import { type DomainName, formatForDisplay, tryParseDomainName } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Store } from '../../../base/storage/db/database.js'

@@ -8,7 +8,7 @@ import type { Email } from '../../../records/messages/email/email.js'
 
 type Fields = Readonly<Record<string, unknown>>
 type Data = Readonly<Record<string, unknown>>
-export type Severity = 'temporary' | 'permanent'
+type Severity = 'temporary' | 'permanent'
 
 interface Kind {
   readonly type: EventType

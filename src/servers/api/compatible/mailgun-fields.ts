@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { tryParseAddress } from '../../../base/mail/address.js'
-import { parseMailboxList } from '../../../base/mail/mailbox-list.js'
+import { isUnambiguous, parseMailboxList } from '../../../base/mail/mailbox-list.js'
 import { isDisplayName, type NamedAddress } from '../../../base/mail/named-address.js'
 import { isRecord } from '../../../base/platform/records.js'
 import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
@@ -18,34 +18,43 @@ import { withMaxSize } from '../http/input/schema-bounds.js'
 import { oneAddress } from './fields.js'
 
 /** Recipients of one request. */
-export const MAX_MAILGUN_RECIPIENTS = 1_000
-/** Characters of a text in JSON. A thousand recipients may have four kilobytes each. */
-const MAX_JSON = 4_194_304
+const MAX_RECIPIENTS = 1_000
+/** Characters of all addresses of a field, and of one. */
+const MAX_ADDRESSES_TEXT = 524_288
+const MAX_ADDRESS_TEXT = 1_000
+/** Characters of a text in JSON. A thousand recipients may have two kilobytes each. */
+const MAX_JSON = 2_097_152
 
 /** Addresses of several fields, or separated by commas within one. */
 export const mailgunAddresses = z
   .array(z.string())
   .transform((texts, context): NamedAddress[] => {
-    const found = texts.flatMap(splitAddresses)
-    if (found.length > MAX_MAILGUN_RECIPIENTS) {
-      context.addIssue({ code: 'custom', message: `at most ${MAX_MAILGUN_RECIPIENTS} addresses` })
-      return z.NEVER
-    }
-    return found.map((text) => {
-      const [mailbox, ...others] = parseMailboxList(text)
-      const address = mailbox?.address == null || others.length > 0 ? null : tryParseAddress(mailbox.address)
-      if (mailbox !== undefined && address !== null) {
-        return { address, name: isDisplayName(mailbox.name) ? mailbox.name : '' }
-      }
-      const message = `has an entry that is not a mail address: ${JSON.stringify(text.slice(0, 100))}`
+    const refuse = (message: string): never => {
       context.addIssue({ code: 'custom', params: addressIssue, message })
       return z.NEVER
-    })
+    }
+    const length = texts.reduce((sum, text) => sum + text.length, 0)
+    if (length > MAX_ADDRESSES_TEXT) return refuse(`must have at most ${MAX_ADDRESSES_TEXT} characters`)
+    const entries = texts.flatMap(splitAddresses)
+    if (entries.length > MAX_RECIPIENTS) return refuse(`at most ${MAX_RECIPIENTS} addresses`)
+    const found = entries.map(parseEntry)
+    const wrong = entries[found.indexOf(null)]
+    if (wrong === undefined) return found.filter((mailbox) => mailbox !== null)
+    return refuse(`has an entry that is not a mail address: ${JSON.stringify(wrong.slice(0, 100))}`)
   })
   .meta({ description: 'Mail addresses, separated by commas; the field may occur several times.' })
 
+/** Null for text that is no mailbox, or has several addresses. */
+function parseEntry(text: string): NamedAddress | null {
+  if (text.length > MAX_ADDRESS_TEXT || !isUnambiguous(text)) return null
+  const [mailbox, ...others] = parseMailboxList(text)
+  const address = mailbox?.address == null || others.length > 0 ? null : tryParseAddress(mailbox.address)
+  if (mailbox === undefined || address === null) return null
+  return { address, name: isDisplayName(mailbox.name) ? mailbox.name : '' }
+}
+
 /** Divides text at the commas that stand outside of quotes and angle brackets. */
-export function splitAddresses(text: string): readonly string[] {
+function splitAddresses(text: string): readonly string[] {
   const entries: string[] = []
   let start = 0
   let isQuoted = false

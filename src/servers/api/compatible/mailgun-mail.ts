@@ -18,6 +18,9 @@ import { fillTexts, type Person, PersonalText, removeFieldLinks, replaceBodyLink
 /** 1 GB: the most bytes of bodies and files in all emails of a request together. */
 const MAX_TOTAL = 1_073_741_824
 
+/** Characters, in JSON. */
+const MAX_PERSONAL_DATA = 65_536
+
 /** Fields that every message has, and that clients send along. They are ours to write. */
 const ownFields = new Set(['sender', 'date', 'mime-version', 'return-path', 'received'])
 const VARIABLES_FIELD = 'x-mailgun-variables'
@@ -30,12 +33,13 @@ export class MailgunMail {
   private readonly headers: readonly (readonly [name: string, value: PersonalText])[]
   private readonly variables: readonly (readonly [name: string, value: PersonalText])[]
   private readonly data: Readonly<Record<string, unknown>>
+  private readonly isDataPersonal: boolean
   /** Each gets an email alone. Null if there is one email for all. */
   private readonly persons: readonly Person[] | null
 
   /** Throws a Refusal for fields that do not make an email. */
   constructor(private readonly fields: MailgunFields) {
-    const { subject, html, text, to, h, v, 'recipient-variables': values, 't:variables': data } = fields
+    const { subject, html, text, to, h, v, template, 'recipient-variables': values, 't:variables': data } = fields
     this.subject = new PersonalText(subject)
     this.bodies = { html: toBody(html), text: toBody(text) }
     this.headers = collectHeaders(h).map(([name, value]) => [name, new PersonalText(value)])
@@ -44,6 +48,7 @@ export class MailgunMail {
     this.variables = variables.map(([name, value]) => [name, new PersonalText(value)])
     this.data = { ...given.values, ...v, ...data }
     this.persons = values === undefined ? null : toPersons(to, values)
+    this.isDataPersonal = this.persons !== null && template !== undefined && isPersonalData(this.data)
     requireTotal(this)
     const first = this.build(this.persons?.[0] ?? null, null)
     if (first instanceof Refusal) throw first
@@ -145,7 +150,8 @@ export class MailgunMail {
   }
 
   private fillData(person: Person | null): Readonly<Record<string, unknown>> {
-    const filled = person === null ? this.data : fillTexts(this.data, person)
+    if (person === null || !this.isDataPersonal) return this.data
+    const filled = fillTexts(this.data, person)
     return isRecord(filled) ? filled : {}
   }
 
@@ -160,6 +166,14 @@ export class MailgunMail {
       return { filename, content: isShared ? Buffer.from(content) : content, contentType, contentId }
     })
   }
+}
+
+/** Whether values of a template have placeholders. Throws a Refusal if they are too many to be filled for each recipient. */
+function isPersonalData(data: Readonly<Record<string, unknown>>): boolean {
+  const text = JSON.stringify(data)
+  if (!text.includes('%recipient')) return false
+  if (text.length <= MAX_PERSONAL_DATA) return true
+  throw fault('t:variables', `with placeholders of recipients they have at most ${MAX_PERSONAL_DATA} characters`)
 }
 
 type Head = Pick<EmailRequest, 'headers' | 'tags'> & {

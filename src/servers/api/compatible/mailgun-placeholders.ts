@@ -5,6 +5,7 @@
  * A placeholder without a value stays as it is, as it does there.
  */
 import type { NamedAddress } from '../../../base/mail/named-address.js'
+import { Refusal } from '../../../base/mail/refusal.js'
 import { UNSUBSCRIBE_URL } from '../../../workspaces/content/template-text.js'
 
 /** A recipient, and the values for it. */
@@ -14,6 +15,9 @@ export interface Person {
 }
 
 const place = /%recipient(?:\.([^%\r\n]{1,200})|_(email|name|fname|lname))?%/g
+
+/** Places of one text, as in a template. */
+const MAX_PLACES = 5_000
 
 interface Place {
   /** As it is written. */
@@ -26,10 +30,12 @@ interface Place {
 export class PersonalText {
   private readonly pieces: readonly (string | Place)[]
 
+  /** Throws a Refusal for more than `MAX_PLACES` placeholders. */
   constructor(readonly written: string) {
     const pieces: (string | Place)[] = []
     let end = 0
     for (const { 0: found, 1: name = null, index } of written.matchAll(place)) {
+      if (pieces.length >= 2 * MAX_PLACES) throw tooManyRefusal()
       pieces.push(written.slice(end, index), { written: found, name })
       end = index + found.length
     }
@@ -39,6 +45,11 @@ export class PersonalText {
   fill(person: Person): string {
     return this.pieces.map((piece) => (typeof piece === 'string' ? piece : findValue(piece, person))).join('')
   }
+}
+
+function tooManyRefusal(): Refusal {
+  const message = `a text has more than ${MAX_PLACES} placeholders %recipient.name%: leave some out`
+  return new Refusal('invalid-parameter', message, { limit: MAX_PLACES })
 }
 
 function findValue({ written, name }: Place, { mailbox: { address, name: fullName }, values }: Person): string {
@@ -69,10 +80,14 @@ export function replaceBodyLinks(body: string): string {
   return body.replace(bodyLink, (written) => (written.endsWith('_url%') ? `{{${UNSUBSCRIBE_URL}}}` : ''))
 }
 
+/** Characters. A longer field is refused later. */
+const MAX_FIELD = 8_192
+
 const fieldLink = /<(?:mailto:)?%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%(?:\?[^<>]{0,200})?>/g
 
 /** The elements of a field List-Unsubscribe that the client wrote itself. Empty if there are none. */
 export function removeFieldLinks(value: string): string {
+  if (value.length > MAX_FIELD) return value
   const elements = value.replace(fieldLink, '').split(',')
   return elements
     .map((element) => element.trim())

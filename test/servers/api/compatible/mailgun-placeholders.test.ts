@@ -30,6 +30,11 @@ t.test('values of the recipient take the places of their names', async (t) => {
   )
 })
 
+t.test('a text has a limited number of places', async (t) => {
+  t.equal(new PersonalText('%recipient.name%'.repeat(5_000)).fill(bob).length, 15_000)
+  t.throws(() => new PersonalText('%recipient.name%'.repeat(5_001)), { name: 'Refusal', message: /more than 5000/ })
+})
+
 t.test('texts within JSON are filled', async (t) => {
   const given = { a: ['%recipient.name%', 1, null], b: { c: 'to %recipient_email%' }, d: true }
   t.same(fillTexts(given, bob), { a: ['Bob', 1, null], b: { c: 'to bob@b.test' }, d: true })

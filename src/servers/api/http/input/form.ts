@@ -34,12 +34,14 @@ export const MAX_FORM_FIELDS = 1_500
 export const MAX_FORM_FILES = 20
 /** Characters of a name. */
 const MAX_NAME = 256
+/** 8 MB: the most bytes of a field that is no file. They become text in one turn of the event loop. */
+export const MAX_FORM_FIELD = 8 * 1_048_576
 /** Bytes that are parsed in one turn of the event loop. */
-const SLICE = 65_536
+const SLICE = 16_384
 
 /** Rejects with a Refusal `invalid-parameter` for a form that is malformed or has too many parts. */
 export async function readForm(raw: Buffer, contentType: string): Promise<Form> {
-  const parser = createParser(contentType, raw.length)
+  const parser = createParser(contentType)
   const collected = new FormParts(parser)
   try {
     // The slices are buffers, not a stream of objects.
@@ -51,13 +53,14 @@ export async function readForm(raw: Buffer, contentType: string): Promise<Form> 
   return collected.join()
 }
 
-function createParser(contentType: string, size: number): Busboy {
+function createParser(contentType: string): Busboy {
   const limits = {
     fields: MAX_FORM_FIELDS,
     files: MAX_FORM_FILES,
     parts: MAX_FORM_FIELDS + MAX_FORM_FILES,
     fieldNameSize: MAX_NAME,
-    fieldSize: size,
+    // The parser says of a value with as many bytes as its limit that it is cut.
+    fieldSize: MAX_FORM_FIELD + 1,
     headerPairs: 20,
   }
   try {
@@ -86,7 +89,13 @@ class FormParts {
   private readonly files: FilePieces[] = []
 
   constructor(parser: Busboy) {
-    parser.on('field', (name, value, { nameTruncated }) => this.addField(name ?? '', value, nameTruncated))
+    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+      this.addField(name ?? '', value)
+      if (nameTruncated || (name ?? '').length > MAX_NAME) {
+        this.refuse(`the name of a field is longer than ${MAX_NAME} characters`)
+      }
+      if (valueTruncated) this.refuse(`${formatForDisplay(name)}: is longer than ${MAX_FORM_FIELD} bytes: send a file`)
+    })
     parser.on('file', (field, stream, { filename, mimeType }) => {
       const pieces: Buffer[] = []
       this.files.push({ field, filename: filename ?? '', contentType: mimeType.toLowerCase(), pieces })
@@ -105,8 +114,7 @@ class FormParts {
     return { fields: this.fields, files }
   }
 
-  private addField(name: string, value: string, isCut: boolean): void {
-    if (isCut || name.length > MAX_NAME) this.refuse(`the name of a field is longer than ${MAX_NAME} characters`)
+  private addField(name: string, value: string): void {
     const values = this.fields.get(name)
     if (values === undefined) this.fields.set(name, [value])
     else values.push(value)

@@ -3,7 +3,12 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Refusal } from '../../../../../src/base/mail/refusal.js'
-import { MAX_FORM_FIELDS, MAX_FORM_FILES, readForm } from '../../../../../src/servers/api/http/input/form.js'
+import {
+  MAX_FORM_FIELD,
+  MAX_FORM_FIELDS,
+  MAX_FORM_FILES,
+  readForm,
+} from '../../../../../src/servers/api/http/input/form.js'
 
 const type = 'multipart/form-data; boundary=xyz'
 
@@ -78,6 +83,9 @@ t.test('parts are limited', async (t) => {
   )
   const files = Array.from({ length: MAX_FORM_FILES + 1 }, () => file('attachment', 'a', 'b'))
   await rejects(t, form(...files), /too many parts/)
+  const long = 'a'.repeat(MAX_FORM_FIELD)
+  t.equal((await readForm(form(field('html', long)), type)).fields.get('html')?.[0]?.length, MAX_FORM_FIELD)
+  await rejects(t, form(field('html', `${long}b`)), /^html: is longer than 8388608 bytes/)
   await rejects(t, form(field('a'.repeat(300), 'b')), /longer than 256 characters/)
 })
 

@@ -4,8 +4,8 @@
  */
 import { simpleParser } from 'mailparser'
 import t from 'tap'
-import { failsWith, openMailgun } from '../../../helpers/http/mailgun-client.js'
-import { waitUntil } from '../../../helpers/wait-until.js'
+import { failsWith, openMailgun } from '../helpers/http/mailgun-client.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const rcpt = ({ line }: { readonly line: string }): string =>
   line.includes('<gone') ? '550 5.1.1 no such user' : '250 2.1.5 Ok'

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { commonOptionTexts, describeOption, standaloneCommands } from '../../dist/src/operations/cli/command/help.js'
 import { commandGroups } from '../../dist/src/operations/cli/command-list/all-commands.js'
+import { item, section, toRoff } from './roff.mjs'
 
 const text = { type: 'string' }
 const { version, date } = parseArgs({ options: { version: text, date: text } }).values
@@ -31,25 +32,8 @@ function writePage() {
   ]
 }
 
-function section(title, lines) {
-  return [`.SH ${title.toUpperCase()}`, ...lines]
-}
-
-function item([term, meaning], rest = '') {
-  return ['.TP', `\\fB${toRoff(term)}\\fR${rest}`, toRoff(meaning)]
-}
-
 function describeCommand({ name, usage, summary, options }) {
   const described = Object.keys(options).flatMap((option) => item([`--${option}`, describeOption(name, option)]))
   const rest = usage === '' ? '' : ` ${toRoff(usage)}`
   return [...item([name, summary], rest), ...(described.length === 0 ? [] : ['.RS', ...described, '.RE'])]
-}
-
-/** A hyphen is a minus sign, so that it can be copied. A line must not begin as a request does. */
-function toRoff(given) {
-  return given
-    .replaceAll('\\', '\\e')
-    .replaceAll('-', '\\-')
-    .replace(/^(?=[.'])/gm, '\\&')
-    .replace(/[^\0-\x7f]/gu, (one) => `\\[u${one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}]`)
 }

@@ -62,6 +62,7 @@ function copyRest() {
   writeFileSync(join(lib, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   for (const file of ['posthorn', 'launch.cjs', 'steps.sh'])
     copy(`scripts/package-parts/program/${file}`, join(lib, file))
+  copy('scripts/package-parts/program/sendmail', join(lib, 'bin/sendmail'))
   for (const file of filesBelow('systemd')) copy(file, join(lib, file))
   for (const file of filesBelow('config')) copy(file, join(lib, file))
   for (const file of ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE', ...filesBelow('docs')])
@@ -74,11 +75,13 @@ function copyNode() {
   copy(join(node, 'LICENSE'), join(lib, 'node/LICENSE'))
 }
 
-/** The manual page and the completions of the shells, as they lie below a prefix. */
+/** The manual pages and the completions of the shells, as they lie below a prefix. */
 function writeShare() {
   const date = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString().slice(0, 10)
   const page = run('scripts/package-parts/manual.mjs', '--version', version, '--date', date)
   writeFile('share/man/man1/posthorn.1.gz', gzipSync(page, { level: 9 }))
+  const sendmail = run('scripts/package-parts/sendmail-manual.mjs', '--version', version, '--date', date)
+  writeFile('share/man/man8/sendmail.posthorn.8.gz', gzipSync(sendmail, { level: 9 }))
   for (const [shell, file] of [
     ['bash', 'bash-completion/completions/posthorn'],
     ['zsh', 'zsh/site-functions/_posthorn'],
@@ -122,7 +125,7 @@ function setModes(folder) {
 function isProgram(path) {
   const own = path.slice(to.length + 1)
   return (
-    /^(?:(?:lib\/)?install|lib\/(?:posthorn|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) &&
+    /^(?:(?:lib\/)?install|lib\/(?:posthorn|bin\/sendmail|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) &&
     lstatSync(path).isFile()
   )
 }

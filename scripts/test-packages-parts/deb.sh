@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# The Debian package in a tree of Debian stable. Run by scripts/test-packages.
+# The Debian package in a booted tree of Debian stable. Run by scripts/test-packages.
 set -uo pipefail
 # shellcheck source=scripts/test-packages-parts/tree.sh
 source scripts/test-packages-parts/tree.sh
+# shellcheck source=scripts/test-packages-parts/service.sh
+source scripts/test-packages-parts/service.sh
 
 architecture=$(dpkg --print-architecture)
-readonly architecture
+readonly architecture page=docs/install.md
 readonly old=/mnt/posthorn_${OLD}_$architecture.deb new=/mnt/posthorn_${NEW}_$architecture.deb
-readonly unit=$root/usr/lib/systemd/system/posthorn.service configuration=$root/etc/posthorn/posthorn.toml
+readonly configuration=$root/etc/posthorn/posthorn.toml
 
 installed_version() { [[ $(within dpkg-query --show --showformat='${db:Status-Status} ${Version}' posthorn) == "installed $1" ]]; }
-nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
 
 has_completions() {
   grep -q '^complete -F _posthorn' "$root/usr/share/bash-completion/completions/posthorn" &&
@@ -18,8 +19,26 @@ has_completions() {
     grep -q '^complete -c posthorn' "$root/usr/share/fish/vendor_completions.d/posthorn.fish"
 }
 
+prints_what_the_page_shows() {
+  local shown
+  shown=$(block "$page" 'The Debian package' 1 text | sed "s/amd64/$architecture/")
+  [[ $(<"$work/installation") == *"$shown"* ]] || diff <(echo "$shown") "$work/installation"
+}
+
+install_as_shown() {
+  local status
+  type_block /mnt "$page" 'The Debian package' 1 >"$work/typed" 2>&1
+  status=$?
+  # apt gives dpkg a terminal, whose lines end with CR LF.
+  tr -d '\r' <"$work/typed" >"$work/installation"
+  cat "$work/installation"
+  return $status
+}
+
 first_installation() {
-  check 'it installs' within dpkg -i "$old"
+  check 'it installs, as docs/install.md shows' install_as_shown
+  check 'it prints what docs/install.md shows' prints_what_the_page_shows
+  check 'it starts nothing' is_inactive
   check 'the program runs' grep -q "posthorn $OLD" <(within posthorn version)
   check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/share/man/man1/posthorn.1.gz")
   check 'bash, zsh and fish find their completions' has_completions
@@ -28,70 +47,73 @@ first_installation() {
   check 'only root reads credentials' has_mode /etc/posthorn/credentials '700 root root'
   check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
   check 'the public address is that of the interface' grep -qx "public_addresses = \\[\"$address\"\\]" "$configuration"
-  check 'the configuration has no problems' within posthorn check
+  check 'sendmail is an alternative' grep -q 'no recipients' <(within sh -c '/usr/sbin/sendmail -t </dev/null 2>&1')
+}
+
+# The operator sets the records while `posthorn setup` waits for them: all that it lists as required, as it lists them.
+set_up_as_shown() {
+  local setup status
+  type_block / "$page" 'The first message' 2 >"$work/setup" 2>"$work/setup-progress" &
+  setup=$!
+  wait_for 'the list of records' grep -q 'looking again' "$work/setup-progress" && sed '/^Optional/,$d' "$work/setup" >"$work/records"
+  wait "$setup"
+  status=$?
+  cat "$work/setup" "$work/setup-progress"
+  return $status
+}
+
+send_as_shown() {
+  local command
+  command=$(grep -o '`posthorn send --from [^`]*`' "$page" | head -n 1 | tr -d '`')
+  within bash -ec "$command" && grep -q '^To: you@elsewhere.example' "$work/mail"
 }
 
 first_message() {
-  use_sink
-  check 'the daemon starts as the unit says' start_daemon "$unit"
-  check 'it runs as the user posthorn' runs_as_posthorn
-  check 'setup makes a workspace' within posthorn setup --workspace Main --email you@example.test
-  check 'a domain is added' within posthorn domain add example.test --force
-  check 'a message is delivered, signed' send posthorn before-upgrade
-  check 'a backup is made as its unit says, beside the daemon' make_backup
-  check 'the daemon stops with status 0' stop_daemon
+  check 'check and start, as docs/install.md shows' type_block / "$page" 'The first message' 1
+  check 'both units start at each boot' within systemctl is-enabled posthorn.service posthorn-backup.timer
+  check 'setup lists the records and waits for them, as docs/install.md shows' set_up_as_shown
+  check 'setup verified the domain' grep -q '^verified: you can send from example.com' "$work/setup"
+  check 'the first message is delivered, signed' was_delivered 'The first message from example.com'
+  check 'another message is delivered, as docs/install.md shows' send_as_shown
 }
 
-make_backup() {
-  local file=$root/usr/lib/systemd/system/posthorn-backup.service user
-  local -a words
-  user=$(value_of "$file" User)
-  read -ra words <<<"$(value_of "$file" ExecStart)"
-  within install -d -m 700 -o "$user" -g "$user" "/var/lib/$(value_of "$file" StateDirectory)"
-  within setpriv --reuid="$user" --regid="$user" --init-groups --no-new-privs --bounding-set=-all "${words[@]}" &&
-    [[ $(find "$root/var/lib/posthorn-backup" -name 'posthorn-*.db' | wc -l) == 1 ]]
+pages() {
+  cp -p "$configuration" "$work/before.toml"
+  within tar -xzf "/mnt/posthorn-$NEW-linux-$(node -p process.arch).tar.gz" -C /var/tmp
+  within ln -s "$old" "$new" /var/tmp
+  node scripts/test-packages-parts/operations.mjs "$leader" "$OLD" "$NEW" | tee "$work/operations"
+  add_counts "$work/operations"
 }
+
+keeps_process() { [[ $(property MainPID) == "$1" ]]; }
+gets_process() { is_active && ! keeps_process "$1"; }
 
 upgrade() {
-  cp -p "$configuration" "$work/before.toml"
+  local before
+  before=$(property MainPID)
   check 'the next version installs over it' within dpkg -i "$new"
   check 'its version is the new one' installed_version "$NEW"
   check 'the configuration is kept' cmp "$work/before.toml" "$configuration"
-  check 'the new version starts on the data of the old one' start_daemon "$unit"
-  check 'the domain is still there, and mail goes out' send posthorn after-upgrade
-  check 'the new version stops with status 0' stop_daemon
+  check 'the service that ran runs again, the new version on the data of the old one' gets_process "$before"
+  check 'the domain is still there, and mail goes out' send posthorn example.com after-upgrade
+  before=$(property MainPID)
   check_fails 'a downgrade is refused, with the way back' 'posthorn restore FILE' within dpkg -i "$old"
+  check 'a refused downgrade does not touch the service' keeps_process "$before"
   check 'the new version stays installed' installed_version "$NEW"
-}
-
-# There is no systemd in the tree: this notes what the maintainer scripts would have it do.
-record_systemctl() {
-  mkdir -p "$root/run/systemd/system"
-  printf '#!/bin/sh\necho "$*" >>/tmp/systemctl\n[ "$1" != is-active ] || [ -e /tmp/active ]\n' >"$root/usr/bin/systemctl"
-  chmod 755 "$root/usr/bin/systemctl"
-}
-
-calls() {
-  rm -f "$root/tmp/systemctl"
-  "$@" >/dev/null 2>&1
-  grep -v is-active "$root/tmp/systemctl" | paste -s -d ';'
-}
-
-restarts() {
-  record_systemctl
-  check 'a service that is stopped stays stopped at an upgrade' test "$(calls within dpkg -i "$new")" = 'daemon-reload'
-  touch "$root/tmp/active"
-  check 'a service that runs is stopped, then started' test "$(calls within dpkg -i "$new")" = 'stop posthorn.service;daemon-reload;start posthorn.service'
-  check 'a refused downgrade does not touch it' test "$(calls within dpkg -i "$old"; rm -f "$root/tmp/active")" = 'daemon-reload'
-  check 'a removal stops it' grep -q '^stop posthorn-backup.timer posthorn.service' <(calls within dpkg --remove posthorn)
-  rm -rf "$root/usr/bin/systemctl" "$root/run/systemd"
+  check 'the service stops with status 0' stop_service
+  within dpkg -i "$new" >/dev/null 2>&1
+  check 'a service that is stopped stays stopped at an upgrade' is_inactive
 }
 
 removal() {
+  within systemctl start posthorn
+  check 'it is removed' within dpkg --remove posthorn
+  check 'a removal stops the service' is_stopped
   check 'a removal keeps configuration and data' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
   check 'the way back: the older version installs after a removal' within dpkg -i "$old"
   check 'it keeps the configuration too' cmp "$work/before.toml" "$configuration"
-  check 'it purges' within dpkg --purge posthorn
+  within systemctl start posthorn
+  check 'it purges while the service runs' within dpkg --purge posthorn
   check 'nothing is left: no file, no user, no group' nothing_left
 }
 
@@ -99,7 +121,8 @@ open_tree || exit 1
 list_files >"$work/files" && list_users >"$work/users"
 first_installation
 first_message
+service
+pages
 upgrade
-restarts
 removal
 print_counts

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
-# The tarball and its ./install in a tree of Debian stable. Run by scripts/test-packages.
+# The tarball and its ./install in a booted tree of Debian stable. Run by scripts/test-packages.
 set -uo pipefail
 # shellcheck source=scripts/test-packages-parts/tree.sh
 source scripts/test-packages-parts/tree.sh
 
 arch=$(node -p process.arch)
 readonly arch unit=$root/etc/systemd/system/posthorn.service configuration=$root/etc/posthorn/posthorn.toml
-readonly old=/tmp/posthorn-$OLD/install new=/tmp/posthorn-$NEW/install program=/usr/local/bin/posthorn
+readonly old=/var/tmp/posthorn-$OLD/install new=/var/tmp/posthorn-$NEW/install program=/usr/local/bin/posthorn
 
-nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
 unchanged() { [[ $(digest) == "$1" ]]; }
 
 unpack() {
   local version
   for version in "$OLD" "$NEW"; do
-    within tar -xzf "/mnt/posthorn-$version-linux-$arch.tar.gz" -C /tmp || return 1
+    within tar -xzf "/mnt/posthorn-$version-linux-$arch.tar.gz" -C /var/tmp || return 1
   done
 }
 
@@ -26,7 +25,9 @@ dry_run() {
 }
 
 first_installation() {
-  check 'it installs' within "$old"
+  within rm -r "/var/tmp/posthorn-$OLD"
+  within ln -s "/mnt/posthorn-$OLD-linux-$arch.tar.gz" /var/tmp
+  check 'it installs, as docs/install.md shows' type_block /var/tmp docs/install.md 'The tarball' 1
   check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
   check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/local/share/man/man1/posthorn.1.gz")
   check 'zsh finds its completions' grep -q '^#compdef posthorn' "$root/usr/local/share/zsh/site-functions/_posthorn"
@@ -49,29 +50,30 @@ second_installation() {
 }
 
 first_message() {
-  use_sink
-  check 'the daemon starts as the unit says' start_daemon "$unit"
+  check 'systemctl starts the service' within systemctl enable --now posthorn posthorn-backup.timer
   check 'it runs as the user posthorn' runs_as_posthorn
   check 'setup makes a workspace' within "$program" setup --workspace Main --email you@example.test
   check 'a domain is added' within "$program" domain add example.test --force
-  check 'a message is delivered, signed' send "$program" before-upgrade
-  check 'the daemon stops with status 0' stop_daemon
+  check 'a message is delivered, signed' send "$program" example.test before-upgrade
 }
 
 upgrade() {
+  local before
+  before=$(property MainPID)
   cp -p "$configuration" "$work/before.toml"
   check 'the next version installs over it' within "$new"
   check 'its version is the new one' grep -q "posthorn $NEW" <(within "$program" version)
   check 'the configuration is kept' cmp "$work/before.toml" "$configuration"
-  check 'the new version starts on the data of the old one' start_daemon "$unit"
-  check 'the domain is still there, and mail goes out' send "$program" after-upgrade
-  check 'the new version stops with status 0' stop_daemon
+  check 'the service that ran runs again' is_active
+  check 'the new daemon is another process' test "$(property MainPID)" != "$before"
+  check 'the domain is still there, and mail goes out' send "$program" example.test after-upgrade
   check_fails 'a downgrade is refused, with the way back' 'posthorn restore FILE' within "$old"
   check 'the new version stays installed' grep -q "posthorn $NEW" <(within "$program" version)
 }
 
 removal() {
-  check 'it is uninstalled' within /usr/local/lib/posthorn/install --uninstall
+  check 'it is uninstalled while the service runs' within /usr/local/lib/posthorn/install --uninstall
+  check 'that stops the service' is_stopped
   check 'configuration and data are kept' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
   check 'it is uninstalled with all it made' within "$new" --uninstall --purge
   check 'nothing is left: no file, no user, no group' nothing_left
@@ -79,19 +81,19 @@ removal() {
 
 # A Node.js of one's own takes the place of the one that is removed.
 other_node() {
-  local own=$root/tmp/posthorn-$OLD/lib/node/bin/node
-  install -D -m 755 "$own" "$root/tmp/own/node"
-  rm -r "$root/tmp/posthorn-$OLD/lib/node"
-  check_fails 'without Node.js the program says so' 'Node.js is missing' within "/tmp/posthorn-$OLD/lib/posthorn" version
-  install -D -m 755 "$root/mnt/node20" "$root/tmp/node20/node"
-  check_fails 'an older Node.js is refused in one line' 'is too old' with_node node20 "/tmp/posthorn-$OLD/lib/posthorn" version
-  printf '[service]\nhostname = "mail.example.test"\ndata_dir = "/tmp/plain-data"\n' >"$root/tmp/plain.toml"
-  check 'it opens a database with a Node.js of the system' with_node own "/tmp/posthorn-$OLD/lib/posthorn" setup --workspace Main --email you@example.test --config /tmp/plain.toml
+  local own=$root/var/tmp/posthorn-$OLD/lib/node/bin/node
+  install -D -m 755 "$own" "$root/var/tmp/own/node"
+  rm -r "$root/var/tmp/posthorn-$OLD/lib/node"
+  check_fails 'without Node.js the program says so' 'Node.js is missing' within "/var/tmp/posthorn-$OLD/lib/posthorn" version
+  install -D -m 755 "$PACKAGES/node20" "$root/var/tmp/node20/node"
+  check_fails 'an older Node.js is refused in one line' 'is too old' with_node node20 "/var/tmp/posthorn-$OLD/lib/posthorn" version
+  printf '[service]\nhostname = "mail.example.test"\ndata_dir = "/var/tmp/plain-data"\n' >"$root/var/tmp/plain.toml"
+  check 'it opens a database with a Node.js of the system' with_node own "/var/tmp/posthorn-$OLD/lib/posthorn" setup --workspace Main --email you@example.test --config /var/tmp/plain.toml
 }
 with_node() {
   local folder=$1
   shift
-  within env PATH="/tmp/$folder:/usr/bin:/bin" "$@"
+  within env PATH="/var/tmp/$folder:/usr/bin:/bin" "$@"
 }
 
 open_tree || exit 1

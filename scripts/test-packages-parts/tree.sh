@@ -1,54 +1,101 @@
-# Sourced by the tests of packages: a copy of the tree, names and addresses, the daemon as the unit runs it, and checks.
+# Sourced by the tests of packages: a copy of the tree that systemd boots, the Internet around it, and checks.
 #
 # Runs in namespaces of its own (scripts/test-packages). TREE is the tree, PACKAGES the folder of packages, OLD and NEW are
-# their versions.
+# their versions, and GROUPS_OF_TREE the control groups in which the tree boots.
 
 # shellcheck source=scripts/lib/counts.sh
 source scripts/lib/counts.sh
 # shellcheck disable=SC2034 # print_counts reads it
 passed=0 failed=0 skipped=0
-daemon='' servers=''
-readonly work=$WORK root=$WORK/root log=$WORK/daemon.log
-# In a public range, so that the installation takes it for an address of the machine; the network is our own namespace.
-readonly address=93.184.216.34
+machine='' leader='' servers=''
+readonly work=$WORK root=$WORK/root
+# In a public range, so that the installation takes it for an address of the machine; the networks are our own namespaces.
+readonly address=93.184.216.34 dns_address=93.184.216.53 mx_address=93.184.216.40
 
-# Nothing is removed here: what is mounted ends with the namespace, and scripts/test-packages removes the folder after it.
+# Nothing is removed here: what is mounted ends with the namespace, and scripts/test-packages removes folder and groups after it.
 cleanup() {
-  local process
-  for process in $daemon $servers; do kill "$process" 2>/dev/null; done
+  if [[ -n $leader ]]; then within systemctl poweroff >/dev/null 2>&1; fi
+  if [[ -n $machine ]]; then wait "$machine"; fi
+  if [[ -n $servers ]]; then kill "$servers"; fi
 }
 trap cleanup EXIT
 
-# Devices of its own and the packages for reading alone: no process in the tree can change anything of the machine.
 mount_tree() {
   mkdir -p "$root" "$work/layers"
-  mount -t tmpfs -o size=1500m tmpfs "$work/layers" && mkdir "$work/layers/upper" "$work/layers/work" &&
-    mount -t overlay overlay -o "lowerdir=$TREE,upperdir=$work/layers/upper,workdir=$work/layers/work" "$root" &&
-    mount -t proc proc "$root/proc" && mount -t tmpfs -o mode=755 tmpfs "$root/dev" &&
-    mount --bind "$PACKAGES" "$root/mnt" && mount -o remount,bind,ro "$root/mnt" || return 1
-  mknod -m 666 "$root/dev/null" c 1 3
-  mknod -m 666 "$root/dev/zero" c 1 5
-  mknod -m 666 "$root/dev/random" c 1 8
-  mknod -m 666 "$root/dev/urandom" c 1 9
-  ln -s /proc/self/fd "$root/dev/fd"
+  mount -t tmpfs -o size=3g tmpfs "$work/layers" && mkdir "$work/layers/upper" "$work/layers/work" &&
+    mount -t overlay overlay -o "lowerdir=$TREE,upperdir=$work/layers/upper,workdir=$work/layers/work" "$root"
+}
+
+# The machine's network is the namespace of this shell; the Internet has another one, where port 25 is free.
+connect_internet() {
+  local -a internet=(nsenter "--net=$work/internet")
+  touch "$work/internet" "$work/records" "$work/mail"
+  unshare --net="$work/internet" true || return 1
+  ip link set lo up
+  ip link add outside type veth peer name wire
+  "${internet[@]}" true && ip link set wire netns "$work/internet" || return 1
+  ip address add "$address/24" dev outside && ip link set outside up
+  "${internet[@]}" ip link set lo up
+  for one in "$dns_address" "$mx_address"; do "${internet[@]}" ip address add "$one/24" dev wire; done
+  "${internet[@]}" ip link set wire up
+  "${internet[@]}" node scripts/test-packages-parts/servers.mjs "$address" "$dns_address" "$mx_address" "$work/records" "$work/mail" \
+    >"$work/servers.log" &
+  servers=$!
+  wait_for 'the DNS server and the mail server' grep -q ready "$work/servers.log"
+}
+
+# The packages are for reading alone, and no unit of the tree has anything to do with this machine.
+run_machine() {
+  local group
+  for group in $GROUPS_OF_TREE; do echo "$BASHPID" >"$group/cgroup.procs"; done
+  exec systemd-nspawn --quiet --boot --register=no --keep-unit --link-journal=no --resolv-conf=off --timezone=off --console=pipe \
+    --hostname=mail --directory="$root" --bind-ro="$PACKAGES:/mnt" </dev/null >"$work/console" 2>&1
+}
+
+# `leader` is the systemd of the tree. After a restart of the tree it is another process.
+is_up() {
+  leader=$(pgrep --newest --parent "$machine") && within systemctl is-system-running --wait | grep -qE 'running|degraded'
+}
+
+boot() {
+  run_machine &
+  machine=$!
+  leader=''
+  for _ in {1..600}; do
+    if is_up 2>/dev/null; then return 0; fi
+    kill -0 "$machine" 2>/dev/null || break
+    sleep 0.1
+  done
+  leader=''
+  kill -KILL "$machine" 2>/dev/null
+  echo "skipped: systemd does not boot in a tree here: $(tail -n 1 "$work/console")"
+  skipped=1
+  print_counts
+  exit 0
 }
 
 open_tree() {
-  mount_tree || return 1
-  hostname mail
+  mount_tree && hostname mail || return 1
+  echo mail >"$root/etc/hostname"
   printf '127.0.0.1 localhost\n%s mail.example.test mail\n' "$address" >"$root/etc/hosts"
-  echo 'nameserver 127.0.0.1' >"$root/etc/resolv.conf"
-  ip link set lo up
-  ip link add outside type veth peer name wire
-  ip address add "$address/24" dev outside
-  ip link set outside up && ip link set wire up
-  node scripts/test-packages-parts/servers.mjs "$address" "$work/mail" >"$work/servers.log" &
-  servers=$!
-  wait_for 'the DNS server and the sink' grep -q ready "$work/servers.log"
+  echo "nameserver $dns_address" >"$root/etc/resolv.conf"
+  connect_internet && boot
 }
 
-# In the tree, as root, with a login's environment.
-within() { chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+# In the tree, in the folder `here` of the caller or in /, as root, with a login's environment.
+within() {
+  nsenter --target "$leader" --mount --uts --ipc --net --pid --cgroup --root --wd=/ /usr/bin/env -i --chdir="${here:-/}" \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@" </dev/null
+}
+
+# What a block of a page has the reader type: block $3 of section $2 of page $1.
+block() { node scripts/test-packages-parts/blocks.mjs "$@"; }
+# The reader types it in this folder.
+type_block() {
+  local here=$1
+  shift
+  within bash -ec "$(block "$@")"
+}
 
 # check 'what holds' COMMAND…: counts, and shows the output of what failed. The command runs in this shell.
 check() {
@@ -84,55 +131,27 @@ wait_for() {
   return 1
 }
 
-value_of() { sed -n "s/^$2=//p" "$1" | head -n 1; }
-
-# Starts the daemon as the unit says: its command line, user, group, environment and capabilities.
-start_daemon() {
-  local file=$1 user capability
-  local -a words variables
-  user=$(value_of "$file" User) capability=$(value_of "$file" AmbientCapabilities)
-  capability=${capability#CAP_} capability=+${capability,,}
-  read -ra words <<<"$(value_of "$file" ExecStart)"
-  read -ra variables <<<"$(value_of "$file" Environment)"
-  : >"$log"
-  within setpriv --reuid="$user" --regid="$(value_of "$file" Group)" --init-groups --no-new-privs \
-    --inh-caps="-all,$capability" --ambient-caps="-all,$capability" --bounding-set="-all,$capability" \
-    env "${variables[@]}" "${words[@]}" >"$log" 2>&1 &
-  daemon=$!
-  wait_for 'the daemon' grep -q '"msg":"serving"' "$log" || { tail -n 5 "$log"; return 1; }
-}
-
-# A function in the background is a shell that waits for its program.
-daemon_process() { pgrep --parent "$daemon" || echo "$daemon"; }
-
-stop_daemon() {
-  local status
-  kill "$(daemon_process)" && wait "$daemon"
-  status=$?
-  daemon=
-  return $status
-}
-
-runs_as_posthorn() { [[ $(stat -c %u "/proc/$(daemon_process)") == "$(within id -u posthorn)" ]]; }
-
-# What an operator adds: the sink instead of the Internet.
-use_sink() {
-  printf '\n[outbound]\nroutes = { "*" = "127.0.0.1:2600" }\nallowed_private_networks = ["127.0.0.0/8"]\n' >>"$root/etc/posthorn/posthorn.toml"
-}
+property() { within systemctl show --property="$1" --value "${2:-posthorn}"; }
+is_active() { within systemctl is-active --quiet posthorn; }
+is_stopped() { ! is_active; }
+is_inactive() { [[ $(property ActiveState) == inactive && $(property Result) == success ]] || { within systemctl status posthorn; return 1; }; }
+stop_service() { within systemctl stop posthorn && is_inactive; }
+runs_as_posthorn() { [[ $(within stat -c %U "/proc/$(property MainPID)") == posthorn ]]; }
 
 send() {
-  within "$1" send --from you@example.test --to someone@example.org --subject "$2" && grep -q "^Subject: $2" "$work/mail" &&
-    grep -q '^DKIM-Signature:' "$work/mail"
+  within "$1" send --from "you@$2" --to someone@example.org --subject "$3" && was_delivered "$3"
 }
+was_delivered() { grep -q "^Subject: $1" "$work/mail" && grep -q '^DKIM-Signature:' "$work/mail"; }
 
 has_mode() { [[ $(within stat -c '%a %U %G' "$1") == "$2" ]] || { within stat -c '%a %U %G' "$1" && return 1; }; }
 
-# What an installation may leave nothing of. dpkg's and the user database's own notes are not compared.
+# What an installation may leave nothing of. What systemd, dpkg and the user database note for themselves is not compared.
 list_files() {
-  find "$root" -xdev \( -path "$root/proc" -o -path "$root/dev" -o -path "$root/mnt" -o -path "$root/tmp" \) -prune -o -print |
-    sed "s|^$root||" | grep -vE '^/(var/(lib/dpkg|cache|log)/.*|etc/(passwd|group|shadow|gshadow|subuid|subgid)-|etc/\.pwd\.lock)$' | sort
+  find "$root" -xdev \( -path "$root/proc" -o -path "$root/dev" -o -path "$root/mnt" -o -path "$root/tmp" -o -path "$root/var/tmp" \) -prune -o -print |
+    sed "s|^$root||" | grep -vE '^/(var/(lib/(dpkg|apt)|cache|log)/.*|etc/(passwd|group|shadow|gshadow|subuid|subgid)-|etc/\.pwd\.lock)$' | sort
 }
 list_users() { cut -d : -f 1 "$root/etc/passwd" "$root/etc/group" | sort; }
+nothing_left() { diff "$work/files" <(list_files) && diff "$work/users" <(list_users); }
 
 # Contents, owners and modes of what an installation lays.
 digest() {

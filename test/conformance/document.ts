@@ -71,6 +71,7 @@ export const beyond: readonly string[] = [
   'GET /v1/imports/:id',
   'GET /v1/inbound/:id/raw',
   'GET /v1/inbound/:id/attachments/:place',
+  'GET /v1/inbound/:id/raw/download',
   'POST /v1/inbound/:id/feedback',
   'POST /v1/domains/:id/rotate',
   'GET /v1/domains/:id/reports',

@@ -77,7 +77,10 @@ t.test('a webhook is created, tested, replayed, changed and deleted', { skip }, 
 
   await changeSettings(page)
   await expectPresentable(t, dashboard, 'the settings of a webhook')
-  t.match((await app.rest('GET', '/v1/webhooks')).json(), { data: [{ enabled: false, events: { length: 3 } }] })
+  const form = { format: 'sendgrid', content: 'raw', headers: { 'X-Token': '***' } }
+  t.match((await app.rest('GET', '/v1/webhooks')).json(), {
+    data: [{ enabled: false, events: { length: 3 }, ...form }],
+  })
   await page.getByRole('button', { name: 'Delete the webhook' }).click()
   await page.getByLabel('to confirm').fill(`127.0.0.1:${receiver.port}`)
   await page.getByRole('button', { name: 'Delete it with its deliveries' }).click()
@@ -90,6 +93,12 @@ t.test('a webhook is created, tested, replayed, changed and deleted', { skip }, 
 async function changeSettings(page: Page): Promise<void> {
   await page.getByRole('tab', { name: 'Settings' }).click()
   await page.getByRole('checkbox', { name: 'email.queued' }).uncheck()
+  await page.getByLabel('Header fields').fill('no colon')
+  await page.getByRole('button', { name: 'Save the webhook' }).click()
+  await page.waitForSelector('textarea[name="headers"][aria-invalid="true"]')
+  await page.getByLabel('Format').selectOption('SendGrid')
+  await page.getByLabel('Content of inbound mail').selectOption('raw')
+  await page.getByLabel('Header fields').fill('X-Token: hidden-token')
   await page.getByRole('button', { name: 'Save the webhook' }).click()
   await page.getByText('The webhook is changed.').waitFor()
   await page.getByRole('button', { name: 'Replace the secret' }).click()

@@ -15,9 +15,10 @@ make_folders() {
   if command -v systemd-tmpfiles >/dev/null; then
     systemd-tmpfiles --create "$lib/systemd/tmpfiles.conf"
   else
-    install -d -m 750 -o root -g posthorn /etc/posthorn
+    install -d -m 751 -o root -g posthorn /etc/posthorn
     install -d -m 700 -o root -g root /etc/posthorn/credentials
     install -d -m 700 -o posthorn -g posthorn /var/lib/posthorn
+    install -d -m 1777 -o root -g root /var/spool/posthorn-sendmail
   fi
 }
 
@@ -31,6 +32,26 @@ write_configuration() {
   fi
   "$node" "$lib/dist/src/operations/installation/main.js" --template "$lib/config/production.toml" \
     --output /etc/posthorn/posthorn.toml "$@"
+}
+
+# A sendmail of another package stays: only an absent one, or one that is an alternative already, gets ours beside it.
+offer_sendmail() {
+  [ -e /etc/posthorn/sendmail.toml ] || install -m 644 "$lib/config/sendmail.toml" /etc/posthorn/sendmail.toml
+  command -v update-alternatives >/dev/null || return 0
+  if [ -e /usr/sbin/sendmail ]; then
+    case $(readlink /usr/sbin/sendmail || true) in
+      /etc/alternatives/*) ;;
+      *)
+        echo "kept /usr/sbin/sendmail of another package; that of Posthorn is $lib/bin/sendmail"
+        return 0
+        ;;
+    esac
+  fi
+  update-alternatives --quiet --install /usr/sbin/sendmail sendmail "$lib/bin/sendmail" 20
+}
+
+withdraw_sendmail() {
+  if command -v update-alternatives >/dev/null; then update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true; fi
 }
 
 runs_systemd() { [ -d /run/systemd/system ]; }

@@ -35,6 +35,8 @@ export type LoadedConfig =
       readonly file: string | null
       readonly problems: readonly Problem[]
       readonly dataDir: string | null
+      /** This user has no right to read the file. */
+      readonly isForbidden?: boolean
     }
 
 /** What the configuration was made from. */
@@ -79,6 +81,7 @@ export function loadConfig({
     file: path,
     problems: [{ key: '', message: `cannot be read: ${found.message}` }],
     dataDir: null,
+    isForbidden: found.code === 'EACCES',
   }
 }
 

@@ -53,7 +53,11 @@ const api = section({
   compatible: value.list(value.oneOf(...compatibleServices), 'names of services').prefault([...compatibleServices]),
 })
 
-const trusted = section({ network: value.network, workspace: value.workspaceId })
+const trusted = section({
+  network: value.network,
+  workspace: value.workspaceId,
+  sender: value.mailboxOrNone.prefault(''),
+})
 
 const submission = section({
   listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:1587']),

@@ -56,8 +56,8 @@ export function createLog(
  * Whether standard output goes to the journal. `named` is the value of JOURNAL_STREAM: the device and inode of the
  * stream that systemd opened. A redirected process writes elsewhere (systemd.exec(5)).
  */
-export function isJournalStream(named: string | undefined): boolean {
-  const { dev, ino } = fstatSync(1)
+export function isJournalStream(named: string | undefined, descriptor = 1): boolean {
+  const { dev, ino } = fstatSync(descriptor)
   return named === `${dev}:${ino}`
 }
 

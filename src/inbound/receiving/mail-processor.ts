@@ -54,7 +54,7 @@ export class MailProcessor {
     const content = buildContent(email, summary, verdict, at)
     const { writes, keep } = forwarding ?? { writes: [], keep: true }
     if (!keep) return { content, writes: [...writes, ...removeMessage(email)], onCommitted }
-    const received = recordReceived(email, buildReceivedData(email, summary), at)
+    const received = recordReceived(email, buildReceivedData(email, summary, verdict), at)
     return { content, writes: [received, ...writes], onCommitted }
   }
 }

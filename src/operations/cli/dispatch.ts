@@ -12,7 +12,7 @@ import type { NoticeWait } from './command/daemon-notice.js'
 import { standaloneCommands, unknownCommandError } from './command/help.js'
 import { maskControls } from './command/mask-controls.js'
 import { type CommandLine, refuseForeignOptions } from './command/parse-line.js'
-import { becomeOwner, requireFolderAccess } from './command/process-user.js'
+import { adviseUser, becomeOwner, currentUser, requireFolderAccess } from './command/process-user.js'
 import { formatLines, type ProgramIo, printAnswer, printText } from './command/program-io.js'
 import { createProgress } from './command/progress.js'
 import { databaseCommands } from './command-list/all-commands.js'
@@ -30,7 +30,7 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
   if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
   refuseForeignOptions(line.options, command?.options ?? optionsOf('serve'))
-  if (loaded.kind === 'problems') return refuseProblems(io, line, loaded)
+  if (loaded.kind === 'problems') return refuseProblems(io, line, loaded.isForbidden ? addAdvice(loaded) : loaded)
   const { shortNames } = loaded
   if (command?.needsFullNames === true && shortNames.length > 0) {
     return refuseProblems(io, line, { file: loaded.file, problems: shortNames })
@@ -91,6 +91,12 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
 }
 
 type Problems = Pick<Extract<LoadedConfig, { kind: 'problems' }>, 'file' | 'problems'>
+
+/** Packages install a configuration that ordinary users cannot read. */
+function addAdvice({ file, problems }: Problems): Problems {
+  const advice = `not permitted for the user ${currentUser()}: ${adviseUser()}`
+  return { file, problems: problems.map(({ key, message }) => ({ key, message: `${message}: ${advice}` })) }
+}
 
 /**
  * With `--json` the problems are the one value that is printed, in the form of `check`, or of `reload` for that

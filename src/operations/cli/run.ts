@@ -26,9 +26,9 @@ export async function run(io: ProgramIo): Promise<number> {
     const { completeIn } = await import('./completion/shells.js')
     return printText(io, line, completeIn(line, [...standaloneCommands, ...databaseCommands]))
   } catch (error) {
-    const { failureOf } = await import('./command/failure.js')
+    const { failureOf, formatFailure } = await import('./command/failure.js')
     const { status, text } = failureOf(error)
-    io.printError(`posthorn: ${maskControls(text)}\n`)
+    io.printError(await formatFailure(maskControls(text), io.env['JOURNAL_STREAM']))
     return status
   }
 }

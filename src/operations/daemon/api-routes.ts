@@ -39,7 +39,7 @@ import { type ExportDeps, exportRoutes } from '../../servers/api/exports/exports
 import type { Route } from '../../servers/api/http/route/route.js'
 import { importRoute } from '../../servers/api/imports/imports.js'
 import type { ImportRouteDeps } from '../../servers/api/imports/run-file-import.js'
-import { attachmentsRoute, downloadRoute } from '../../servers/api/inbound/attachments.js'
+import { attachmentsRoute, downloadRoute, messageDownloadRoute } from '../../servers/api/inbound/attachments.js'
 import { feedbackRoute } from '../../servers/api/inbound/feedback.js'
 import { inboundForwardsRoute } from '../../servers/api/inbound/forwards.js'
 import { inboundListRoute } from '../../servers/api/inbound/list.js'
@@ -143,6 +143,7 @@ export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Mail
     inboundRawRoute(parts),
     attachmentsRoute(linking),
     downloadRoute(linking),
+    messageDownloadRoute(linking),
     inboundForwardsRoute(parts),
     replyRoute(acceptance.deps),
     feedbackRoute(parts),

@@ -95,7 +95,7 @@ export async function openListeners(
   lateSteps.push(() => api.listener.close())
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, certificates }, database, services, composing)
-  const behind = { logs, database, requests: limits.requests, acceptor: sending.acceptor, receiving, disk }
+  const behind = { logs, database, requests: limits.requests, acceptor: sending.acceptor, composing, receiving, disk }
   const others = await openOtherListeners({ ...common, ...behind }, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)

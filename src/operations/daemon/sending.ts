@@ -42,7 +42,7 @@ export function wireSending(
   const committer = new EmailCommitter({ read, commit, charger, queue })
   return {
     ...{ preparer, committer, tracker, composing },
-    acceptor: new SubmissionAcceptor({ read, clock, preparer, committer }),
+    acceptor: new SubmissionAcceptor({ read, clock, domains, preparer, committer }),
     trackingHost,
   }
 }

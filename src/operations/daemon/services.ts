@@ -106,7 +106,7 @@ export async function openServices(
   const limits = registerStop(stopSteps, new WorkspaceLimits({ ...common, ...caches, disk }))
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
-  const hooks = wireWebhooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
+  const hooks = openHooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, new Housekeeping(common))
@@ -128,6 +128,17 @@ export async function openServices(
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+/** Opens the processes that parse messages too, because some webhooks get messages. */
+function openHooks(
+  own: CommonDeps & Caches,
+  stopSteps: StopSteps,
+  stopTimeout: number,
+): Pick<Services, 'webhooks' | 'webhookThread' | 'mime'> {
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
+  stopSteps.push(() => mime.close())
+  return { mime, ...wireWebhooks({ ...own, mime }, stopSteps, stopTimeout) }
 }
 
 type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
@@ -198,8 +209,8 @@ type Caches = Pick<
   | 'signingKeys'
   | 'templates'
 >
-type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'policies'>
-type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
+type Engines = Pick<Services, 'signing' | 'delivery' | 'receiving' | 'policies'>
+type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks' | 'mime'>
 
 async function openEngines(
   own: CommonDeps & Caches & Pick<WorkspaceLimits, 'inboundBytes'> & OfEngines,
@@ -214,11 +225,9 @@ async function openEngines(
   const delivery = openDelivery(room, stopSteps, stopTimeouts.delivery)
   tlsReports.startSending(delivery.runner)
   stopSteps.push(() => tlsReports.stopSending())
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
-  stopSteps.push(() => mime.close())
-  const receiving = openReceiving({ ...own, mime, queue: delivery.runner, signing }, stopSteps)
+  const receiving = openReceiving({ ...own, queue: delivery.runner, signing }, stopSteps)
   const policies = wireOwnPolicy(own, own.receivingDomains, stopSteps)
-  return { signing, delivery, mime, receiving, policies }
+  return { signing, delivery, receiving, policies }
 }
 
 /** Returns the service. Its end becomes one of the stop steps. */

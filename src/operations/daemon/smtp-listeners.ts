@@ -1,6 +1,7 @@
 /** Opens the SMTP listeners: submission and MX. */
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import type { Receiving } from '../../inbound/receiving/receiving.js'
+import { LineWrapper } from '../../outbound/sending/line-wrapper.js'
 import { SubmissionAccess } from '../../outbound/sending/submission-access.js'
 import type { MxDeps } from '../../servers/smtp/mx/mx-deps.js'
 import { MxListener } from '../../servers/smtp/mx/mx-listener.js'
@@ -8,6 +9,7 @@ import type { SubmissionDeps } from '../../servers/smtp/submission/submission-de
 import { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { MessageMemory } from './message-memory.js'
+import type { Sending } from './sending.js'
 
 interface ListenerDeps extends Pick<MxDeps, 'clock' | 'log' | 'tls'> {
   readonly config: StartSettings
@@ -19,11 +21,12 @@ interface ListenerDeps extends Pick<MxDeps, 'clock' | 'log' | 'tls'> {
 type Access = ConstructorParameters<typeof SubmissionAccess>[0]
 
 export function openSubmissionListener(
-  deps: ListenerDeps & Access & Pick<SubmissionDeps, 'acceptor' | 'hasDiskSpace'>,
+  deps: ListenerDeps & Access & Pick<SubmissionDeps, 'acceptor' | 'hasDiskSpace'> & Pick<Sending, 'composing'>,
 ): Promise<SubmissionListener> {
-  const { config, settings, tls, clock, log, acceptor, hasDiskSpace, memory, observers } = deps
+  const { config, settings, tls, clock, log, acceptor, hasDiskSpace, memory, observers, composing } = deps
   return SubmissionListener.start({
     ...{ tls, clock, log, acceptor, hasDiskSpace },
+    lineWrapper: new LineWrapper(composing),
     hostname: config.service.hostname,
     settings: () => settings().submission,
     access: new SubmissionAccess(deps),

@@ -6,8 +6,11 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
+import type { MessageReader } from '../../records/messages/mime/mime-parts.js'
 import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
+import { EventPreparer } from '../../workspaces/webhooks/event-preparer.js'
 import { RequestThread } from '../../workspaces/webhooks/request-thread.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { StopSteps } from './daemon-options.js'
@@ -22,6 +25,8 @@ interface WebhookDeps {
   readonly edges: Edges
   readonly observers: Observers | null
   readonly workspaceOwners: WorkspaceOwners
+  readonly mime: Pick<MessageReader, 'render'>
+  readonly identity: ServiceIdentity
 }
 
 interface Webhooks {
@@ -39,8 +44,11 @@ export function wireWebhooks(deps: WebhookDeps, stopSteps: StopSteps, stopTimeou
   const webhookThread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
+  const { ownerOf } = deps.workspaceOwners
+  const links = { secret: deps.identity.linkSecret, publicUrl: config.service.public_url }
   const webhooks = new Dispatcher({
-    ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
+    ...{ read, commit, clock, log, ownerOf },
+    preparer: new EventPreparer({ read, clock, mime: deps.mime, links, ownerOf }),
     mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
     request: (content) => webhookThread.request(content),

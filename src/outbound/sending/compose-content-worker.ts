@@ -6,8 +6,9 @@ import { renderPreview, renderTemplate } from '../../workspaces/content/render-t
 import { parseTemplate } from '../../workspaces/content/template-cache.js'
 import { EmailTracker } from '../tracking/track-email.js'
 import { composeContent } from './compose-content.js'
-import type { ComposedJob, ContentJob, PreviewJob, TemplateJob, ThreadJob } from './compose-thread.js'
+import type { ComposedJob, ContentJob, PreviewJob, TemplateJob, ThreadJob, WrapJob } from './compose-thread.js'
 import type { RequestedContent } from './message-content.js'
+import { wrapLongLines } from './wrap-long-lines.js'
 
 interface DoneJob {
   readonly result: ComposedJob
@@ -31,6 +32,8 @@ function perform(job: ThreadJob): DoneJob {
       return render(job)
     case 'preview':
       return preview(job)
+    case 'wrap':
+      return wrap(job)
   }
 }
 
@@ -54,6 +57,11 @@ function render({ template, data, unsubscribeUrl, form }: TemplateJob): DoneJob 
 function preview({ words, data, unsubscribeUrl }: PreviewJob): DoneJob {
   const rendered = renderPreview(parseTemplate(words), data, unsubscribeUrl)
   return { result: { kind: 'previewed', preview: rendered }, transfer: [] }
+}
+
+function wrap({ raw, maxLineOctets }: WrapJob): DoneJob {
+  const wrapped = wrapLongLines(toBuffer(raw), maxLineOctets)
+  return { result: { kind: 'wrapped', raw: wrapped }, transfer: memoriesOf([wrapped]) }
 }
 
 function memoriesOf(bodies: readonly (Buffer | null)[]): readonly ArrayBuffer[] {

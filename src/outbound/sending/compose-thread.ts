@@ -1,5 +1,5 @@
 /**
- * Composes large content on a thread, and renders large templates: 10 MB of HTML take almost a second. Long bodies
+ * Composes large content on a thread, renders large templates and wraps long lines: 10 MB of HTML take almost a second. Long bodies
  * cross as UTF-8, and their memory is transferred to the thread. The message comes back in memory that only it uses. So
  * nothing is copied here.
  */
@@ -41,7 +41,14 @@ export interface PreviewJob {
   readonly unsubscribeUrl: string
 }
 
-export type ThreadJob = ContentJob | TemplateJob | PreviewJob
+/** The message whose lines are too long. Its bytes lose their class on the way to the thread. */
+export interface WrapJob {
+  readonly kind: 'wrap'
+  readonly raw: Uint8Array
+  readonly maxLineOctets: number
+}
+
+export type ThreadJob = ContentJob | TemplateJob | PreviewJob | WrapJob
 
 /** The message as the thread sends it. Buffers become plain Uint8Arrays on the way. */
 type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
@@ -50,6 +57,7 @@ export type ComposedJob =
   | { readonly kind: 'composed'; readonly composed: PackedMessage }
   | { readonly kind: 'rendered'; readonly rendered: RenderedBodies<Uint8Array> }
   | { readonly kind: 'previewed'; readonly preview: RenderedPreview }
+  | { readonly kind: 'wrapped'; readonly raw: Uint8Array | null }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
 
 export class ComposeThread {
@@ -88,6 +96,17 @@ export class ComposeThread {
     const done = await this.run({ kind: 'preview', ...job }, [])
     if (done.kind !== 'previewed') throw new Error(`a preview was to be rendered, and the thread has ${done.kind} it`)
     return done.preview
+  }
+
+  /** Wraps long lines. Null if the message cannot be wrapped. `raw` is empty afterwards. */
+  async wrap({ raw, maxLineOctets }: { raw: Buffer; maxLineOctets: number }): Promise<Buffer | null> {
+    const memory = memoryAloneOf(raw)
+    const done = await this.run({ kind: 'wrap', raw, maxLineOctets }, memory === null ? [] : [memory])
+    if (done.kind !== 'wrapped') throw new Error(`a message was to be wrapped, and the thread has ${done.kind} it`)
+    if (done.raw === null) return null
+    const wrapped = bufferOf(done.raw)
+    restoreHeadroom(wrapped)
+    return wrapped
   }
 
   private async run(

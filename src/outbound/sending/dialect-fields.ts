@@ -41,7 +41,7 @@ const prefixes = [
 ] as const
 
 const wholeNames: ReadonlySet<string> = new Set([
-  ...['x-smtpapi', 'x-apiheader', 'x-unione', 'x-xsmessageid', 'x-xsmailingid', 'x-xstags'],
+  ...['x-smtpapi', 'x-apiheader', 'x-unione', 'x-xsmessageid', 'x-xsmailingid', 'x-xstags', 'x-tags'],
 ])
 
 /** `name` is the name in the message, in lower case. */
@@ -125,6 +125,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'x-mj-templateid': template,
   'x-mj-vars': variables,
   'x-mailin-tag': addTags,
+  'x-mailin-custom': addCustomValues,
   'x-sib-sandbox': drop,
   'x-mailersend-tags': addTags,
   'x-mailersend-template': template,
@@ -137,6 +138,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'ahasend-sandbox': drop,
   'x-postal-tag': addTag,
   'x-mailpace-tags': addTags,
+  'x-tags': addTags,
   'x-cmail-groupname': addTag,
   'resend-idempotency-key': (draft, { name, value }) => {
     if (value === '' || value.length > MAX_IDEMPOTENCY_KEY)
@@ -174,6 +176,16 @@ function addValues(draft: HeaderDraft, values: unknown): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       addTagIfValid(draft, name, String(value))
+  }
+}
+
+/** Brevo: `name:value|name:value`, or a JSON object. */
+function addCustomValues(draft: HeaderDraft, { value }: Written): void {
+  const values = parseObject(value)
+  addValues(draft, values)
+  for (const pair of values === null ? value.split('|') : []) {
+    const [name = '', ...rest] = pair.split(':')
+    addTagIfValid(draft, name.trim(), rest.join(':').trim())
   }
 }
 

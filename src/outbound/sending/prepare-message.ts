@@ -102,24 +102,29 @@ export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
     throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)
   }
   checkHopCount(header)
-  const from = findFields(header, 'from')
-  const only = from[0]
-  if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })
-  if (from.length > 1) {
-    throw new Refusal('malformed-message', `the message has ${from.length} From fields, allowed: one`, {
-      field: 'from',
-    })
-  }
+  const from = readAuthors(raw, header)
   const subject = findFields(header, 'subject').at(-1)
   const repeated = findRepeatedFields(header)
   const sent = { ...header, fields: header.fields.filter((field) => !repeated.includes(field)) }
   return {
-    from: parseAuthors(readFromValue(raw, only)),
+    from,
     to: readHeaderMailboxes(raw, sent, 'to'),
     cc: readHeaderMailboxes(raw, sent, 'cc'),
     replyTo: readHeaderMailboxes(raw, sent, 'reply-to'),
     subject: subject === undefined ? '' : decodeHeaderText(readFieldValue(raw, subject)).slice(0, 998),
   }
+}
+
+/** Returns the authors of the message. Throws a Refusal `malformed-message`. */
+export function readAuthors(raw: Buffer, header: Header): MessageSummary['from'] {
+  const [only, ...others] = findFields(header, 'from')
+  if (only === undefined) throw new Refusal('malformed-message', 'the message has no From field', { field: 'from' })
+  if (others.length > 0) {
+    throw new Refusal('malformed-message', `the message has ${others.length + 1} From fields, allowed: one`, {
+      field: 'from',
+    })
+  }
+  return parseAuthors(readFromValue(raw, only))
 }
 
 function parseAuthors(value: string): MessageSummary['from'] {

@@ -1,6 +1,9 @@
 /**
  * Decides which sender addresses may be used: those in verified domains of the workspace, within the domains that the
  * key allows. Depends only on `domains`.
+ *
+ * A key or trusted network with a `sender` may give any address. Those that may not be used are replaced by `sender`,
+ * which is checked like every other address.
  */
 
 import { type Address, type DomainName, domainOf, tryParseDomainName } from '../../base/mail/address.js'
@@ -9,18 +12,40 @@ import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 
+/** The workspace that sends, and the domains that its key may use. */
+type SendingScope = Pick<Principal, 'workspaceId' | 'allowedDomains'>
+
 export type VerifiedDomains = Pick<SendingDomainCache, 'findVerified' | 'listVerified'>
 
 /** Checks the sender of the envelope. Empty is the null reverse-path, which every principal may use. */
 export function checkEnvelopeSender(principal: Principal, sender: Address | '', domains: VerifiedDomains): void {
-  if (sender !== '') checkSender(principal, sender, 'sender', domains)
+  const used = chooseEnvelopeSender(principal, sender, domains)
+  if (used !== '') checkSender(principal, used, 'sender', domains)
+}
+
+/** Returns the envelope sender, or the address that replaces it. The null reverse-path stays. */
+export function chooseEnvelopeSender(
+  principal: Principal,
+  sender: Address | '',
+  domains: VerifiedDomains,
+): Address | '' {
+  return sender === '' || principal.sender === null || maySendFrom(principal, sender, domains)
+    ? sender
+    : principal.sender
+}
+
+/** Tells whether the address is in a verified domain that the key may use. */
+export function maySendFrom(principal: SendingScope, address: Address, domains: VerifiedDomains): boolean {
+  const domain = domainOf(address)
+  const isAllowed = principal.allowedDomains.length === 0 || principal.allowedDomains.includes(domain)
+  return isAllowed && domains.findVerified(principal.workspaceId, domain) !== undefined
 }
 
 /** Verified domains that a refusal names. */
 const NAMED_DOMAINS = 3
 
 /** The first verified domains that the key may send from. */
-function listUsable({ workspaceId, allowedDomains }: Principal, domains: VerifiedDomains): readonly DomainName[] {
+function listUsable({ workspaceId, allowedDomains }: SendingScope, domains: VerifiedDomains): readonly DomainName[] {
   if (allowedDomains.length === 0) return domains.listVerified(workspaceId, NAMED_DOMAINS + 1)
   const allowed = allowedDomains.flatMap((domain) => tryParseDomainName(domain) ?? [])
   return allowed.filter((domain) => domains.findVerified(workspaceId, domain) !== undefined)
@@ -34,7 +59,7 @@ function describeCure(domain: DomainName, verified: readonly DomainName[]): stri
 
 /** The verified domain of `address`. Throws a Refusal unless the address may be used as `role`. */
 export function checkSender(
-  principal: Principal,
+  principal: SendingScope,
   address: Address,
   role: 'sender' | 'From',
   domains: VerifiedDomains,
@@ -51,4 +76,14 @@ export function checkSender(
     throw new Refusal('sender-not-verified', message, details)
   }
   return verified
+}
+
+/** Checks the `sender` of a new key. Throws a Refusal `invalid-parameter` or `sender-not-verified`. */
+export function checkKeySender(key: SendingScope, sender: Address, domains: VerifiedDomains): void {
+  const domain = domainOf(sender)
+  if (key.allowedDomains.length > 0 && !key.allowedDomains.includes(domain)) {
+    const message = `sender: ${domain} is not among the domains that this key may use; allowed: an address in one of them`
+    throw new Refusal('invalid-parameter', message, { field: 'sender', value: sender })
+  }
+  checkSender(key, sender, 'sender', domains)
 }

@@ -5,6 +5,7 @@
  */
 
 import { type Header, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
+import { decodeHeaderText } from '../../base/mail/header-text.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -15,6 +16,8 @@ import type { EmailCommitter } from './email-committer.js'
 import type { EmailPreparer } from './email-preparer.js'
 import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
 import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
+import { replaceSenders } from './replace-senders.js'
+import type { VerifiedDomains } from './sender-policy.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SendingOptions, SubmittedMessage } from './submitted-message.js'
 
@@ -27,6 +30,7 @@ interface AcceptedEmail {
 interface AcceptorDeps {
   readonly read: Read
   readonly clock: Clock
+  readonly domains: VerifiedDomains
   readonly preparer: Pick<EmailPreparer, 'prepare'>
   readonly committer: Pick<EmailCommitter, 'commit'>
 }
@@ -49,14 +53,19 @@ export class SubmissionAcceptor {
   constructor(private readonly deps: AcceptorDeps) {}
 
   /** Resolves once the message is on disk. */
-  async accept(principal: Principal, message: SubmittedMessage, extras: SubmissionExtras = {}): Promise<AcceptedEmail> {
-    const { read, clock, preparer, committer } = this.deps
+  async accept(
+    principal: Principal,
+    submitted: SubmittedMessage,
+    extras: SubmissionExtras = {},
+  ): Promise<AcceptedEmail> {
+    const { read, clock, domains, preparer, committer } = this.deps
     const now = clock()
+    const message = await replaceSenders(principal, submitted, domains)
     const header = scanHeader(message.raw)
     const summary = summarizeMessage(message.raw, header)
     const written = readServiceFields(extractServiceFields(message.raw, header), now)
     const { idempotencyKey, ...options } = addExtras(written, extras)
-    const use = idempotencyKey === null ? null : toKeyUse(principal, message, idempotencyKey)
+    const use = idempotencyKey === null ? null : toKeyUse(principal, submitted, idempotencyKey)
     const before = use === null ? null : findEarlierUse(read, use, now)
     if (before !== null) return toAcceptedEmail(before.emailId)
 
@@ -105,7 +114,12 @@ function toAcceptedEmail(emailId: string | null): AcceptedEmail {
 function extractServiceFields(raw: Buffer, header: Header): { name: string; value: string }[] {
   return header.fields
     .filter(({ name }) => isServiceField(name))
-    .map((field) => ({ name: field.name, value: readFieldValue(raw, field) }))
+    .map((field) => ({ name: field.name, value: decodeWords(readFieldValue(raw, field)) }))
+}
+
+/** Programs encode values that are not ASCII like the text of other fields. */
+function decodeWords(value: string): string {
+  return value.includes('=?') ? decodeHeaderText(value, value.length) : value
 }
 
 function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {

@@ -66,5 +66,5 @@ function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: st
 /** Returns the principal of the first trusted network that contains the address. */
 function findTrustedPrincipal({ trusted }: Pick<Config['submission'], 'trusted'>, address: string): Principal | null {
   const match = trusted.find(({ network }) => isInSomeNetwork([network], address))
-  return match === undefined ? null : createKeylessPrincipal(match.workspace)
+  return match === undefined ? null : createKeylessPrincipal(match.workspace, match.sender)
 }

@@ -2,12 +2,13 @@
  * The payload of each type of event: `data` as GET /v1/events shows it and as a webhook receives it.
  *
  * Every writer of events uses these types, and a test compares the OpenAPI document with them. You may add fields, but
- * never rename or remove one. A payload contains no message body.
+ * never rename or remove one. No payload in the log contains a message body.
  */
 import type { Reason } from '../../base/mail/reasons.js'
 import type { JsonObject } from '../../base/storage/tables/columns.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
+import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
 import type { SmsEncoding, SmsFault } from '../../base/storage/tables/sms-tables.js'
 
 /** What every event about a recipient of an email contains. Only a type, not an interface, can be a JSON object. */
@@ -82,6 +83,34 @@ type ReceivedData = {
   readonly has_html: boolean
   readonly has_text: boolean
   readonly attachment_count: number
+  readonly message_id: string | null
+  readonly in_reply_to: string | null
+  /** The message ids of the thread, oldest first. */
+  readonly references: readonly string[]
+  /** The recipients of the workspace in the envelope. */
+  readonly envelope_to: readonly string[]
+  /** What stands behind `+` in the local part of the first recipient that has it. */
+  readonly plus: string | null
+  readonly spam_status: SpamStatus | null
+  readonly spam_score: number | null
+  readonly attachments: readonly ReceivedAttachment[]
+  /** Only requests to webhooks have the fields from here on. A link is valid for an hour. */
+  readonly raw_url?: string | undefined
+  readonly html?: string | null | undefined
+  readonly text?: string | null | undefined
+  readonly headers?: readonly { readonly name: string; readonly value: string }[] | undefined
+  /** The message in base64. */
+  readonly raw?: string | null | undefined
+}
+
+type ReceivedAttachment = {
+  readonly id: string
+  readonly filename: string
+  readonly content_type: string
+  /** The number of decoded bytes. */
+  readonly size: number
+  /** Only requests to webhooks have it. */
+  readonly download_url?: string | undefined
 }
 
 /** A DNS record of a domain, and what was found in its place. */

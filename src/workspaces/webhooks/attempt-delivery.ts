@@ -1,12 +1,15 @@
 /**
- * Makes one attempt of a delivery. It finds and judges the addresses of the host, and sends the request to those
- * alone.
+ * Makes one attempt of a delivery. It prepares what the request needs of messages and emails, finds and judges the
+ * addresses of the host, and sends the request to those alone.
  *
- * The time limit covers the whole attempt.
+ * The time limit covers the attempt, but not the preparation.
  */
 import type { Clock } from '../../base/platform/clock.js'
 import type { EndpointAddresses } from './endpoint-addresses.js'
-import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './request-protocol.js'
+import type { EventPreparer, PreparedEvent } from './event-preparer.js'
+import type { DeliveredEvent } from './formats/event-format.js'
+import type { NotMade, RequestContent, RequestOutcome, Undeliverable } from './request-protocol.js'
+import { readHeaders } from './settings/own-headers.js'
 import type { Task } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
 
@@ -16,6 +19,7 @@ const TIME_STEP = 100
 export interface AttemptDeps {
   readonly clock: Clock
   readonly endpoints: EndpointAddresses
+  readonly preparer: Pick<EventPreparer, 'prepare'>
   /** Milliseconds. */
   readonly timeout: () => number
   /** Resolves to null if the outcome is not known. */
@@ -32,11 +36,23 @@ interface PlannedAttempt {
 /** Resolves to null if the outcome is not known. Then the attempt has to be made again. */
 export async function attemptDelivery(
   deps: AttemptDeps,
+  planned: PlannedAttempt,
+): Promise<RequestOutcome | NotMade | Undeliverable | null> {
+  const prepared = await deps.preparer.prepare(planned.webhook, eventOf(planned.task))
+  if (prepared === null || prepared.kind === 'undeliverable') return prepared
+  try {
+    return await sendPrepared(deps, planned, prepared)
+  } finally {
+    prepared.release()
+  }
+}
+
+async function sendPrepared(
+  deps: AttemptDeps,
   { webhook, limit, task }: PlannedAttempt,
+  { event, email, body }: PreparedEvent,
 ): Promise<RequestOutcome | NotMade | null> {
-  const event = eventOf(task)
-  const { clock } = deps
-  const at = clock()
+  const at = deps.clock()
   const begun = performance.now()
   const found = await deps.endpoints.find(webhook.url)
   if (found.kind === 'refused') return { kind: 'fault', reason: 'the host has no address that may be dialled' }
@@ -50,6 +66,12 @@ export async function attemptDelivery(
     webhookId: webhook.id,
     limit,
     event,
+    email,
+    body,
+    format: webhook.format,
+    headers: readHeaders(webhook.headers),
+    login: webhook.login,
+    verificationSecret: webhook.format === 'sendgrid' ? webhook.verification_secret : null,
     url: webhook.url,
     addresses: found.addresses,
     secret: webhook.secret,

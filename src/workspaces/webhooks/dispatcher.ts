@@ -17,8 +17,8 @@ import { EventPages } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
 import { OutcomeWriter, type SettledAttempt } from './outcome-writer.js'
-import type { NotMade, RequestOutcome } from './request-protocol.js'
-import { settleGone, settleOutcome } from './settle-outcome.js'
+import type { NotMade, RequestOutcome, Undeliverable } from './request-protocol.js'
+import { settleOutcome, settleUndeliverable } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
@@ -73,7 +73,8 @@ export class Dispatcher {
     this.readLoad = readLoad
     this.turns = new FairTurns(deps.ownerOf)
     this.events = new EventPages(read)
-    this.attemptDeps = { clock, endpoints: new EndpointAddresses(deps), request: deps.request, timeout: deps.timeout }
+    const { request, timeout, preparer } = deps
+    this.attemptDeps = { clock, endpoints: new EndpointAddresses(deps), request, timeout, preparer }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
@@ -179,7 +180,8 @@ export class Dispatcher {
 
   private advance(lane: WebhookLane, now: number): void {
     const task = lane.take({ read: this.deps.read, events: this.events }, now)
-    if (task?.kind === 'retry' && task.delivery.data === null) this.writer.add(lane, settleGone(task, now), null)
+    if (task?.kind === 'retry' && task.delivery.data === null)
+      this.giveUp(lane, task, 'the event is no longer in the log')
     else if (task !== null) this.begin(lane, task)
     else if (lane.needsCommit) this.writer.addProgress(lane)
     if (!lane.hasWork(now)) this.turns.remove(lane)
@@ -191,10 +193,11 @@ export class Dispatcher {
     const { webhook, pace } = lane
     const end = this.turns.begin(lane)
     this.budget -= 1
-    const finish = (outcome: RequestOutcome | NotMade | null): void => {
+    const finish = (outcome: RequestOutcome | NotMade | Undeliverable | null): void => {
       end()
       if (outcome === null) this.repeatLater(lane, task, { startedAt, webhook })
       else if (outcome.kind === 'not-made') lane.giveBack(task)
+      else if (outcome.kind === 'undeliverable') this.giveUp(lane, task, outcome.reason)
       else this.settle(lane, task, { outcome, startedAt, webhook })
       this.registry.dropIfIdle(lane)
       this.schedule(lane)
@@ -204,6 +207,10 @@ export class Dispatcher {
       log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
       finish(null)
     })
+  }
+
+  private giveUp(lane: WebhookLane, task: Task, reason: string): void {
+    this.writer.add(lane, settleUndeliverable(task, reason, this.deps.clock()), null)
   }
 
   /**

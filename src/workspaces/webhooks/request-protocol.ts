@@ -6,6 +6,10 @@
 /** Requests that the thread has at a time, including those that wait on it. */
 export const MAX_REQUESTS = 256
 
+import type { WebhookFormat } from '../../base/storage/tables/webhook-tables.js'
+import type { DeliveredEvent, EmailFacts } from './formats/event-format.js'
+import type { OwnHeaders } from './settings/own-headers.js'
+
 /** The data with which the thread starts. */
 export interface RequestThreadData {
   readonly userAgent: string
@@ -22,6 +26,16 @@ export interface RequestContent {
   /** Which attempt of the delivery this is, from 1. */
   readonly attempt: number
   readonly event: DeliveredEvent
+  readonly format: WebhookFormat
+  /** What the format needs of the email that the event is about, or null. */
+  readonly email: EmailFacts | null
+  /** The body, if it has parts of a message. The thread makes others from the event. */
+  readonly body: MessageBody | null
+  readonly headers: OwnHeaders
+  /** `user:password` for Basic authentication, or null. */
+  readonly login: string | null
+  /** PKCS #8 in base64, or null. */
+  readonly verificationSecret: string | null
   readonly url: string
   /** The only addresses that the thread dials. */
   readonly addresses: readonly string[]
@@ -33,12 +47,10 @@ export interface RequestContent {
   readonly timeout: number
 }
 
-export interface DeliveredEvent {
-  readonly id: string
-  readonly type: string
-  readonly created_at: number
-  /** JSON. The thread sends it unchanged. */
-  readonly data: string
+/** The memory of the bytes goes to the thread. */
+export interface MessageBody {
+  readonly bytes: Uint8Array
+  readonly contentType: string
 }
 
 export type RequestJob = RequestContent & { readonly number: number }
@@ -51,6 +63,12 @@ export type RequestOutcome =
 
 /** The thread did not make the request, because one before it failed. */
 export type NotMade = { readonly kind: 'not-made' }
+
+/** No request can ever be made of the event, so none was. */
+export interface Undeliverable {
+  readonly kind: 'undeliverable'
+  readonly reason: string
+}
 
 export type JobOutcome = readonly [number: number, outcome: RequestOutcome | NotMade]
 

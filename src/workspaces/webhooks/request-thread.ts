@@ -19,6 +19,13 @@ import type {
 /** Few jobs are under way. The default would delay garbage collection. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 }
 
+/** The memory of a body, unless the body shares it. */
+function memoryOf({ body }: RequestJob): ArrayBuffer[] {
+  if (body === null) return []
+  const { buffer, byteLength } = body.bytes
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
+}
+
 /** Resolves to null if the outcome is not known, because the thread has ended. */
 type Settle = (outcome: RequestOutcome | NotMade | null) => void
 
@@ -61,7 +68,7 @@ export class RequestThread {
     if (this.isStopped) return
     try {
       this.worker ??= this.startWorker()
-      this.worker.postMessage(jobs)
+      this.worker.postMessage(jobs, jobs.flatMap(memoryOf))
     } catch (err) {
       // The system has no memory or no thread left.
       this.onFault(err)

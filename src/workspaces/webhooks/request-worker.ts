@@ -5,13 +5,13 @@
  * It sends the outcomes of a few milliseconds together, which saves the main thread and the writer most of the work.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { formatTimestamp } from '../../base/platform/clock.js'
 import { errorMessageOf } from '../../base/platform/errors.js'
 import { createHttpClient, type HttpClient } from '../../base/platform/http/http-client.js'
 import { HttpFault } from '../../base/platform/http/http-fault.js'
 import { EndpointQueue } from './endpoint-queue.js'
+import type { ComposedBody } from './formats/event-format.js'
+import { composeEvent } from './formats/formats.js'
 import {
-  type DeliveredEvent,
   isDelivered,
   type JobOutcome,
   MAX_REQUESTS,
@@ -19,7 +19,7 @@ import {
   type RequestOutcome,
   type RequestThreadData,
 } from './request-protocol.js'
-import { signRequest } from './signing.js'
+import { signRequest, signWithKeyPair } from './signing.js'
 
 /** Bytes of an answer that we keep with the delivery, and how many more we read. */
 const MAX_ANSWER_BYTES = 4_096
@@ -71,23 +71,36 @@ async function runJob(client: HttpClient, job: RequestJob, userAgent: string): P
 }
 
 async function request(client: HttpClient, job: RequestJob, userAgent: string): Promise<RequestOutcome> {
-  const { event, url, addresses, timeout, deliveryId, attempt, at, secret, previousSecret } = job
-  const body = composeBody(event)
+  const { event, url, addresses, timeout, deliveryId, attempt, at, secret, previousSecret, verificationSecret } = job
+  const { body, contentType } = composeBody(job)
   const headers = {
-    'Content-Type': 'application/json',
+    ...authorize(job),
+    ...job.headers,
+    'Content-Type': contentType,
     'User-Agent': userAgent,
     'X-Service-Delivery': deliveryId,
     'X-Service-Attempt': String(attempt),
     ...signRequest({ id: event.id, at, body, secret, previousSecret }),
+    ...(verificationSecret === null ? {} : signWithKeyPair(verificationSecret, at, body)),
   }
   const begun = performance.now()
   const answer = await client.post({ url: new URL(url), headers, body, timeout, addresses })
   return { kind: 'answer', status: answer.status, body: answer.body.toString(), took: performance.now() - begun }
 }
 
-function composeBody({ id, type, created_at: createdAt, data }: DeliveredEvent): string {
-  const envelope = JSON.stringify({ id, type, created_at: formatTimestamp(createdAt) })
-  return `${envelope.slice(0, -1)},"data":${data}}`
+function composeBody({ body, format, event, email, at, secret }: RequestJob): ComposedBody {
+  if (body !== null) {
+    const { buffer, byteOffset, byteLength } = body.bytes
+    return { body: Buffer.from(buffer, byteOffset, byteLength), contentType: body.contentType }
+  }
+  const { id, type, created_at: createdAt, data } = event
+  return composeEvent(format, { id, type, createdAt, data, email, at, secret })
+}
+
+/** A field of the webhook's own goes before the credentials of its URL. */
+function authorize({ login, headers }: RequestJob): Readonly<Record<string, string>> {
+  if (login === null || Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return {}
+  return { Authorization: `Basic ${Buffer.from(login).toString('base64')}` }
 }
 
 if (parentPort === null) throw new Error('this file runs as a worker thread')

@@ -56,15 +56,15 @@ function describeLane({ ref, webhook }: WebhookLane): Readonly<Record<string, st
   return { webhook: ref.id, workspace: ref.workspaceId, host: new URL(webhook.url).host }
 }
 
-/** Settles a retry of an event that the log has removed, without an attempt. */
-export function settleGone(task: Task & { readonly kind: 'retry' }, now: number): SettledAttempt {
+/** Settles a delivery of which no request can be made, without an attempt. */
+export function settleUndeliverable(task: Task, error: string, now: number): SettledAttempt {
   const result = {
     status: 'failed',
-    attempts: task.delivery.attempts,
+    attempts: task.kind === 'event' ? 0 : task.delivery.attempts,
     next_attempt_at: null,
     response_status: null,
     response_body: null,
-    error: 'the event is no longer in the log',
+    error,
     delivered_at: null,
   } as const
   return { task, result, at: now }

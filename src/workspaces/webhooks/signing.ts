@@ -4,16 +4,20 @@
  * `X-Service-Signature` is the HMAC-SHA256 of the bytes of the body, in hex, keyed with the whole secret as text.
  * `webhook-id`, `webhook-timestamp` and `webhook-signature` are those of Standard Webhooks
  * (https://www.standardwebhooks.com): the HMAC-SHA256 of `id.timestamp.body` in base64, keyed with the bytes that
- * the secret encodes after `whsec_`.
+ * the secret encodes after `whsec_`. `svix-id`, `svix-timestamp` and `svix-signature` have the same values, for the
+ * libraries that read these names.
+ *
+ * `X-Twilio-Email-Event-Webhook-*` go with requests of the format `sendgrid`: a signature with the key pair of the
+ * webhook, over the timestamp and the bytes of the body.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, createPrivateKey, createSign } from 'node:crypto'
 
 interface SignedRequest {
   /** The id of the event. Receivers recognise a repeated event by it. */
   readonly id: string
   /** Epoch milliseconds of this attempt. */
   readonly at: number
-  readonly body: string
+  readonly body: Buffer | string
   /** `whsec_` and base64. */
   readonly secret: string
   /** Signs `webhook-signature` too, after a rotation. It is null if there is none. */
@@ -24,17 +28,34 @@ const SECRET_PREFIX = 'whsec_'
 
 export function signRequest({ id, at, body, secret, previousSecret }: SignedRequest): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1000))
-  const signed = `${id}.${timestamp}.${body}`
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret]
+  const signature = secrets.map((each) => `v1,${signStandard(`${id}.${timestamp}.`, body, each)}`).join(' ')
   return {
     'X-Service-Signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.map((each) => `v1,${signStandard(signed, each)}`).join(' '),
+    'webhook-signature': signature,
+    'svix-id': id,
+    'svix-timestamp': timestamp,
+    'svix-signature': signature,
   }
 }
 
-function signStandard(signed: string, secret: string): string {
+function signStandard(prefix: string, body: Buffer | string, secret: string): string {
   const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64')
-  return createHmac('sha256', key).update(signed).digest('base64')
+  return createHmac('sha256', key).update(prefix).update(body).digest('base64')
+}
+
+/** `privateKey` is PKCS #8 in base64. */
+export function signWithKeyPair(
+  privateKey: string,
+  at: number,
+  body: Buffer | string,
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at / 1000))
+  const key = createPrivateKey({ key: Buffer.from(privateKey, 'base64'), format: 'der', type: 'pkcs8' })
+  return {
+    'X-Twilio-Email-Event-Webhook-Signature': createSign('sha256').update(timestamp).update(body).sign(key, 'base64'),
+    'X-Twilio-Email-Event-Webhook-Timestamp': timestamp,
+  }
 }

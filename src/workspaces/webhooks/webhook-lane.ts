@@ -10,6 +10,7 @@ import { findReplay, type Replay } from './dispatch-records.js'
 import { type EndpointPace, isPaused, startPace } from './endpoint-pace.js'
 import type { EventPages, LoggedEvent } from './event-pages.js'
 import { EventWalk, type WalkEvent } from './event-walk.js'
+import { isKnownType } from './formats/formats.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
 /** One delivery to attempt. */
@@ -50,7 +51,7 @@ export class WebhookLane {
     this.ref = { workspaceId: webhook.workspace_id, id: webhook.id }
     this.failingSince = webhook.failing_since
     this.pace = startPace(webhook.failing_since !== null)
-    this.types = new Set(parseJson(webhook.events))
+    this.types = typesOf(webhook)
     this.walk = this.createWalk(webhook.event_cursor)
     this.nextDue = readNextDue(read, webhook.id)
   }
@@ -62,7 +63,7 @@ export class WebhookLane {
     this.isEnabled = true
     this.webhook = webhook
     this.failingSince = webhook.failing_since
-    this.types = new Set(parseJson(webhook.events))
+    this.types = typesOf(webhook)
     this.mayHaveReplay = true
     this.nextDue = Math.min(this.nextDue, readNextDue(read, webhook.id))
   }
@@ -158,8 +159,14 @@ export class WebhookLane {
     this.mayHaveReplay = false
     if (row === undefined) return
     const types: ReadonlySet<string> = new Set(parseJson(row.types))
-    const accepts = ({ type }: LoggedEvent): boolean => types.has(type)
+    const { format } = this.webhook
+    const accepts = ({ type }: LoggedEvent): boolean => types.has(type) && isKnownType(format, type)
     const range = { id: row.id, cursor: row.next_seq - 1, end: row.last_seq, idTime: row.created_at, accepts }
     this.replay = { row, walk: new EventWalk({ workspaceId: this.ref.workspaceId, ...range }) }
   }
+}
+
+/** The types that are delivered: those that the webhook subscribes to and its format can express. */
+function typesOf({ events, format }: Webhook): ReadonlySet<string> {
+  return new Set(parseJson(events).filter((type) => isKnownType(format, type)))
 }

@@ -14,6 +14,9 @@ import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
+import type { WebhookContent, WebhookFormat } from '../../base/storage/tables/webhook-tables.js'
+import type { OwnHeaders } from './settings/own-headers.js'
+import { generateVerificationKeys } from './settings/verification-key.js'
 
 export type Webhook = Tables['webhooks']
 
@@ -31,7 +34,17 @@ interface NewWebhook {
   readonly events: Json<readonly EventType[]>
   readonly secret: string
   readonly now: number
+  /** `posthorn` if it is absent. */
+  readonly format?: WebhookFormat
+  /** `none` if it is absent. */
+  readonly content?: WebhookContent
+  readonly headers?: OwnHeaders
+  /** `user:password`. */
+  readonly login?: string | null
 }
+
+type NewRow = Required<Omit<NewWebhook, 'headers'>> &
+  Pick<Webhook, 'headers' | 'verification_key' | 'verification_secret'>
 
 /** This takes constant time, because it reads the end of the primary key. */
 const newestSeq = sql<number>`(select coalesce(max(seq), 0) from events)`
@@ -39,9 +52,10 @@ const newestSeq = sql<number>`(select coalesce(max(seq), 0) from events)`
 const columns = [
   ...(['id', 'workspace_id', 'url', 'events', 'enabled', 'secret', 'event_cursor'] as const),
   ...(['replay_day', 'replayed', 'created_at', 'updated_at'] as const),
+  ...(['format', 'content', 'headers', 'login', 'verification_key', 'verification_secret'] as const),
 ] as const
 
-const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }) => {
+const insert = prepareWrite<NewRow & { readonly max: number }>(({ db, slot }) => {
   const row = db
     .selectNoFrom((eb) => [
       eb.val(slot('id')).as('id'),
@@ -55,6 +69,12 @@ const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }
       eb.lit(0).as('replayed'),
       eb.val(slot('now')).as('created_at'),
       eb.val(slot('now')).as('updated_at'),
+      eb.val(slot('format')).as('format'),
+      eb.val(slot('content')).as('content'),
+      eb.val(slot('headers')).as('headers'),
+      eb.val(slot('login')).as('login'),
+      eb.val(slot('verification_key')).as('verification_key'),
+      eb.val(slot('verification_secret')).as('verification_secret'),
     ])
     .where(
       sql<boolean>`(select count(*) from webhooks where workspace_id in
@@ -65,8 +85,12 @@ const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }
 
 /** Misses if the workspaces of the owner have `MAX_WEBHOOKS` already. */
 export function insertWebhook(webhook: NewWebhook): Write {
-  return insert({ ...webhook, max: MAX_WEBHOOKS })
+  const { format = 'posthorn', content = 'none', headers = {}, login = null } = webhook
+  const keys = format === 'sendgrid' ? generateVerificationKeys() : noKeys
+  return insert({ ...webhook, format, content, headers: toJson(headers), login, ...keys, max: MAX_WEBHOOKS })
 }
+
+const noKeys = { verification_key: null, verification_secret: null }
 
 export interface WebhookRef {
   readonly workspaceId: string
@@ -97,25 +121,45 @@ export function buildWebhookNotFound(id: string): Refusal {
   return new Refusal('webhook-not-found', `no such webhook: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-interface WebhookChange {
+export interface WebhookChange {
   readonly url?: string
   readonly events?: readonly EventType[]
   readonly enabled?: boolean
+  readonly format?: WebhookFormat
+  readonly content?: WebhookContent
+  readonly headers?: OwnHeaders
+  readonly login?: string | null
 }
 
 /** Misses when there is no such webhook in the workspace. A new URL has not failed yet. */
 export function changeWebhook({ workspaceId, id }: WebhookRef, change: WebhookChange, now: Timestamp): Write {
-  const { url, events, enabled } = change
+  const { url, events, enabled, format, content, headers, login } = change
   const webhook = queryBuilder.updateTable('webhooks').where('workspace_id', '=', workspaceId).where('id', '=', id)
   return toWrite(
     webhook.set({
       ...(enabled === undefined ? {} : toEnabled(enabled)),
       ...(url === undefined ? {} : { url, failing_since: null }),
       ...(events === undefined ? {} : { events: toJson(events) }),
+      ...(format === undefined ? {} : toFormat(format)),
+      ...(content === undefined ? {} : { content }),
+      ...(headers === undefined ? {} : { headers: toJson(headers) }),
+      ...(login === undefined ? {} : { login }),
       updated_at: now,
     }),
     1,
   )
+}
+
+/** A webhook keeps its key pair, so that receivers keep their key. */
+function toFormat(format: WebhookFormat): UpdateObject<Tables, 'webhooks'> {
+  if (format !== 'sendgrid') return { format }
+  const keys = generateVerificationKeys()
+  return {
+    format,
+    verification_key: sql<string>`coalesce(verification_key, ${keys.verification_key})`,
+    verification_secret: sql<string>`case when verification_key is null then ${keys.verification_secret}
+      else verification_secret end`,
+  }
 }
 
 /** Changes nothing if the webhook is enabled already. SQLite reads the row as it was before. */

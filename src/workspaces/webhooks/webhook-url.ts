@@ -1,6 +1,6 @@
 /**
- * Decides which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, and no
- * credentials.
+ * Decides which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023. Its credentials
+ * are stored apart from it (`settings/url-login.ts`).
  *
  * We judge a host that is an address here, in whatever spelling, because `URL` turns `0x7f.1` and `2130706433` into
  * `127.0.0.1`. We judge a name when the webhook is made, and again at each attempt by the addresses that we dial
@@ -24,7 +24,6 @@ export function findUrlFault(text: string): string | null {
   if (!/^https?:\/\/[^/\\?#]/i.test(text)) return 'must begin with https:// or http:// and a host'
   if (/[\s\p{Cc}\\]/u.test(text) || !URL.canParse(text)) return 'is not a valid URL'
   const url = new URL(text)
-  if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
   if (text.includes('#')) return 'must have no fragment ("#")'
   return isAllowedPort(url) ? null : 'must have the port 80, 443 or one from 1024 to 65535'
 }
@@ -74,5 +73,9 @@ function isAllowedPort({ port }: URL): boolean {
 }
 
 function refuseUrl(value: string, rule: string): Refusal {
-  return new Refusal('invalid-parameter', `url: ${rule}`, { field: 'url', value: value.slice(0, 100) })
+  return new Refusal('invalid-parameter', `url: ${rule}`, { field: 'url', value: hideLogin(value).slice(0, 100) })
+}
+
+function hideLogin(text: string): string {
+  return text.replace(/^([^/]*\/\/)[^/?#]*@/, '$1')
 }

@@ -91,7 +91,7 @@ t.test(
     t.teardown(() => rmSync(folder, { recursive: true }))
     // The threshold is in tenths: an exposure of 2.0 and more fails.
     const judge = (unit: string) => run('systemd-analyze', ['security', '--offline=true', '--threshold=19', unit])
-    for (const name of ['posthorn.service', 'posthorn-backup.service']) {
+    for (const name of ['posthorn.service', 'posthorn-backup.service', 'posthorn-sendmail.service']) {
       await t.resolves(judge(join('systemd', name)), name)
     }
     const weaker = join(folder, 'posthorn.service')

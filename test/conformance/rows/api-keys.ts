@@ -8,6 +8,7 @@ const limits = {
   expires_at: nullable(timestamp),
   allowed_networks: list(text),
   allowed_domains: list(text),
+  sender: nullable(text),
 }
 const fields = { id: uuid, name: filledText, key_prefix: matches(/^ph_/), created_at: timestamp }
 const created = record({ ...fields, key: matches(/^ph_[\w-]{40,}$/) }, limits)

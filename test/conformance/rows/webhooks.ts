@@ -5,6 +5,7 @@ import {
   cursorPage,
   data,
   equals,
+  freeObject,
   integer,
   list,
   matches,
@@ -22,10 +23,17 @@ const eventType = matches(/^(?:email|domain)\.[a-z]+$/)
 const status = equals('pending', 'delivered', 'failed')
 
 const fields = { id: webhookId, url: matches(/^https?:/), events: list(eventType), created_at: timestamp }
-const created = record({ ...fields, signing_secret: secret })
+const settings = {
+  format: equals('posthorn', 'resend', 'postmark', 'sendgrid', 'mailgun', 'raw'),
+  content: equals('none', 'parsed', 'raw'),
+  headers: freeObject,
+  verification_key: nullable(matches(/^[A-Za-z0-9+/]{100,}=*$/)),
+}
+const created = record({ ...fields, ...settings, signing_secret: secret })
 const webhook = record(
   {
     ...fields,
+    ...settings,
     enabled: boolean,
     updated_at: timestamp,
     last_delivery: nullable(record({ status, at: timestamp, response_status: nullable(integer) })),
@@ -114,7 +122,31 @@ const create: Row = {
     },
     badUrl('no URL', 'hooks.example'),
     badUrl('another scheme', 'ftp://hooks.example/'),
-    badUrl('credentials', 'https://user:password@hooks.example/'),
+    {
+      says: 'a format that is signed with a key pair, with content and a header field',
+      body: { url, events: ['email.received'], format: 'sendgrid', content: 'raw', headers: { 'X-Token': 'secret' } },
+      status: 201,
+      shape: created,
+      holds: { format: 'sendgrid', content: 'raw', headers: { 'X-Token': '***' } },
+      keep: { signed: 'id' },
+    },
+    {
+      says: 'credentials in the URL',
+      body: { url: 'https://user:password@hooks.example/', events: ['email.sent'] },
+      status: 201,
+      shape: created,
+      holds: { url: 'https://***:***@hooks.example/' },
+    },
+    {
+      says: 'an unknown format and an unknown content',
+      body: { url, events: ['email.sent'], format: 'carrier', content: 'all' },
+      refused: { code: 'validation_error', fields: ['format', 'content'] },
+    },
+    {
+      says: 'a header field that the service sets itself',
+      body: { url, events: ['email.sent'], headers: { 'Content-Type': 'text/plain' } },
+      refused: { code: 'validation_error', fields: ['headers'] },
+    },
     badUrl('a port of another protocol', 'https://hooks.example:25/'),
     badUrl('a private address', 'https://10.0.0.1/'),
     badUrl('loopback', 'http://127.0.0.1:8080/'),
@@ -128,7 +160,7 @@ const listAndShow: readonly Row[] = [
     row: 'GET /v1/webhooks',
     who: readsSettings,
     cases: [
-      { says: 'never the secret', shape: data(list(webhook, { exactly: 2 })), holds: { 'data.1.id': '{webhook}' } },
+      { says: 'never the secret', shape: data(list(webhook, { exactly: 4 })), holds: { 'data.3.id': '{webhook}' } },
       { says: 'nothing of it for others', as: 'foreign', holds: { data: [] } },
     ],
   },

@@ -102,7 +102,7 @@ function typeFault(node: ts.Node): string | null {
 }
 
 const dialingWords = new Set(['connect', 'createConnection', 'Socket'])
-const environmentReaders = new Set(['base/config', 'operations/cli', 'main.ts'])
+const environmentReaders = new Set(['base/config', 'operations/cli', 'operations/sendmail', 'main.ts'])
 
 /**
  * Time, randomness, name resolution and connections come in through platform/; the environment through the command
@@ -112,7 +112,8 @@ function worldFault(node: ts.Node, room: string): string | null {
   if (room === 'ui') return clockFault(node)
   if (ts.isPropertyAccessExpression(node)) {
     const name = `${node.expression.getText()}.${node.name.text}`
-    if (name === 'process.env') return environmentReaders.has(room) ? null : 'process.env belongs to cli/ and config/'
+    if (name === 'process.env')
+      return environmentReaders.has(room) ? null : 'process.env belongs to cli/, sendmail/ and config/'
     if (room === 'base/platform') return null
     if (name === 'Date.now' || name === 'Math.random') return `${name} belongs to platform/`
     return /^(net|tls)\./.test(name) && dialingWords.has(node.name.text) ? `${name} belongs to platform/` : null
@@ -140,6 +141,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   'node-cron': ['base/platform/cron-task.ts'],
   // Its parts serve apart: composing, the table of media types, lists of addresses, and a client.
   nodemailer: [
+    'operations/sendmail/hand-over.ts',
     'outbound/sending/',
     'operations/cli/commands/email-commands.ts',
     'workspaces/content/file-type.ts',

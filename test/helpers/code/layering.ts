@@ -46,7 +46,7 @@ const floors: readonly (readonly string[])[] = [
   ['servers/smtp', 'servers/api', 'servers/dns', 'servers/pages'],
   ['operations/daemon'],
   ['operations/cli'],
-  ['operations/sandbox', 'operations/installation', 'main.ts'],
+  ['operations/sandbox', 'operations/installation', 'operations/sendmail', 'main.ts'],
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {

@@ -111,6 +111,7 @@ const principal: Principal = {
   role: 'owner',
   scopes: ['full'],
   allowedDomains: [],
+  sender: null,
 }
 
 const keys: Readonly<Record<string, Principal>> = {

@@ -39,6 +39,8 @@ const summary: InboundSummary = {
   has_html: 0,
   has_text: 1,
   attachment_count: 0,
+  in_reply_to: null,
+  attachments: [],
 }
 
 function mailTo(workspaceId: string): InboundDestination {

@@ -3,7 +3,9 @@ import t from 'tap'
 import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
 import { composeContent, isLargeContent } from '../../../src/outbound/sending/compose-content.js'
 import { ComposeThread } from '../../../src/outbound/sending/compose-thread.js'
+import { LineWrapper } from '../../../src/outbound/sending/line-wrapper.js'
 import type { MessageContent, RequestedContent } from '../../../src/outbound/sending/message-content.js'
+import { wrapLongLines } from '../../../src/outbound/sending/wrap-long-lines.js'
 import { EmailTracker } from '../../../src/outbound/tracking/track-email.js'
 import { renderSmallTemplate, renderTemplate } from '../../../src/workspaces/content/render-template.js'
 import { parseTemplate } from '../../../src/workspaces/content/template-cache.js'
@@ -131,4 +133,15 @@ t.test('what takes long is large', (t) => {
   t.equal(isLargeContent({ ...small, text: Buffer.alloc(70_000, 'x') }), true, 'a body in UTF-8')
   t.equal(isLargeContent({ ...small, attachments: [file(70_000)] }), true)
   t.end()
+})
+
+t.test('long lines of a large message are wrapped there as here', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const raw = Buffer.from(`Subject: s\r\n\r\n${'word '.repeat(60_000)}\r\n`)
+  const here = wrapLongLines(raw, 998)
+  const there = await new LineWrapper(thread).wrap(Buffer.concat([raw]), 998)
+  t.ok(here !== null && there?.equals(here))
+  const sealed = Buffer.from(`Content-Type: application/pkcs7-mime\r\n\r\n${'x'.repeat(200_000)}\r\n`)
+  t.equal(await new LineWrapper(thread).wrap(sealed, 998), null)
 })

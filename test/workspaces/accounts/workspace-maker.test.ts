@@ -38,7 +38,7 @@ async function openPeople(t: Test) {
   ])
   return (userId: string, workspaceId: string, create_workspaces: 'owners' | 'operator'): string => {
     const principal: Principal = {
-      ...{ workspaceId, userId, keyId: null, role: 'member', scopes: ['full'], allowedDomains: [] },
+      ...{ workspaceId, userId, keyId: null, role: 'member', scopes: ['full'], allowedDomains: [], sender: null },
     }
     return requireMakersWorkspace(database.read, principal, { create_workspaces })
   }

@@ -9,6 +9,7 @@ import { EventWalk } from '../../../src/workspaces/webhooks/event-walk.js'
 import type { RequestContent } from '../../../src/workspaces/webhooks/request-protocol.js'
 import type { Task } from '../../../src/workspaces/webhooks/webhook-lane.js'
 import type { Webhook } from '../../../src/workspaces/webhooks/webhook-records.js'
+import { plainPreparer } from '../../helpers/http/plain-preparer.js'
 
 const webhook: Webhook = {
   id: 'wh_1',
@@ -29,6 +30,12 @@ const webhook: Webhook = {
   replayed: 0,
   created_at: 0,
   updated_at: 0,
+  format: 'posthorn',
+  content: 'none',
+  headers: null,
+  login: null,
+  verification_key: null,
+  verification_secret: null,
 }
 const walk = new EventWalk({ id: 'wh_1', workspaceId: 'ws_1', cursor: 0, end: null, idTime: null, accepts: () => true })
 const event = { seq: 1, id: 'evt_1', type: 'email.sent', created_at: 5, data: toJson({}) } as const
@@ -43,6 +50,7 @@ function attemptWith(answers: LookupResult<string>[], requests: RequestContent[]
       resolveAddresses: async () => answers.shift() ?? { kind: 'no-domain' },
       timeout: () => 10_000,
     }),
+    preparer: plainPreparer(() => []),
     timeout: () => 10_000,
     request: async (content) => {
       requests.push(content)

@@ -8,6 +8,7 @@ import { Dispatcher } from '../../../src/workspaces/webhooks/dispatcher.js'
 import type { NotMade, RequestContent, RequestOutcome } from '../../../src/workspaces/webhooks/request-protocol.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
+import { plainPreparer } from '../../helpers/http/plain-preparer.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const answer: RequestOutcome = { kind: 'answer', status: 200, body: '', took: 1 }
@@ -61,6 +62,7 @@ async function open(
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     retrySchedule: () => [MINUTE],
     readLoad,
+    preparer: plainPreparer(database.read),
     mayConnect: createAddressGuard([]),
     resolveAddresses: async () => ({ kind: 'no-domain' }),
     timeout: () => 10_000,

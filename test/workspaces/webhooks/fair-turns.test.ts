@@ -27,6 +27,12 @@ function buildWebhook(id: string, workspaceId: string): Webhook {
     replayed: 0,
     created_at: 0,
     updated_at: 0,
+    format: 'posthorn',
+    content: 'none',
+    headers: null,
+    login: null,
+    verification_key: null,
+    verification_secret: null,
   }
 }
 

@@ -11,8 +11,16 @@ const event = { id: 'evt_1', type: 'email.sent', created_at: 5, data: '{"email_i
 
 function contentFor(url: string, webhookId: string): RequestContent {
   const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
+  const form = {
+    format: 'posthorn',
+    email: null,
+    body: null,
+    headers: {},
+    login: null,
+    verificationSecret: null,
+  } as const
   const identity = { webhookId, deliveryId: 'd1', attempt: 1, secret, previousSecret: null }
-  return { ...identity, limit: 8, event, url, addresses: ['127.0.0.1'], at: 1_000, timeout: 600_000 }
+  return { ...identity, ...form, limit: 8, event, url, addresses: ['127.0.0.1'], at: 1_000, timeout: 600_000 }
 }
 
 t.test('webhooks with the same host wait for none of each other', async (t) => {

@@ -20,7 +20,7 @@ const workspaces = [
     id text primary key, workspace_id text not null, user_id text not null, name text not null,
     key_hash text not null unique, key_prefix text not null, scopes text not null, allowed_networks text not null,
     allowed_domains text not null, created_at integer not null, expires_at integer, last_used_at integer,
-    revoked_at integer) strict`,
+    revoked_at integer, sender text) strict`,
   // Lists the keys of a workspace in the order in which they were made.
   'create index api_keys_of_workspace on api_keys (workspace_id, created_at, id)',
 

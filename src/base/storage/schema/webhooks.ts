@@ -1,14 +1,17 @@
 /** Webhooks, what was delivered to them, and requests to deliver events of a time range again. */
 
 export const webhooks = [
-  // A URL to which events go, how far it has come in the event log, and its secrets.
+  // A URL to which events go, in which form, how far it has come in the event log, and its secrets.
   `create table webhooks (
     id text primary key, workspace_id text not null, url text not null, events text not null,
     enabled integer not null, disabled_reason text, secret text not null, previous_secret text,
     previous_secret_until integer, event_cursor integer not null, failing_since integer,
     last_status text, last_at integer, last_response_status integer,
     replay_day integer not null default 0, replayed integer not null default 0,
-    created_at integer not null, updated_at integer not null) strict`,
+    created_at integer not null, updated_at integer not null,
+    format text not null check (format in ('posthorn', 'resend', 'postmark', 'sendgrid', 'mailgun', 'raw')),
+    content text not null check (content in ('none', 'parsed', 'raw')), headers text, login text,
+    verification_key text, verification_secret text) strict`,
   // Lists the webhooks of a workspace.
   'create index webhooks_of_workspace on webhooks (workspace_id, id)',
 

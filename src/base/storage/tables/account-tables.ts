@@ -80,6 +80,8 @@ export interface ApiKeysTable {
   expires_at: Timestamp | null
   last_used_at: Timestamp | null
   revoked_at: Timestamp | null
+  /** The address that replaces senders that may not be used. Null if such messages are refused. */
+  sender: Address | null
 }
 
 /** How much a workspace has used of its quotas, in buckets of time: see `accounts/limits/quota.ts`. */

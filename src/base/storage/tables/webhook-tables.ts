@@ -6,10 +6,17 @@ import type { EventType } from './email-tables.js'
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
+/** The services whose requests a webhook can imitate, our own form, and `raw`: the message alone. */
+export type WebhookFormat = 'posthorn' | 'resend' | 'postmark' | 'sendgrid' | 'mailgun' | 'raw'
+
+/** How much of an inbound message goes with its event. */
+export type WebhookContent = 'none' | 'parsed' | 'raw'
+
 export interface WebhooksTable {
   /** `wh_` and a UUIDv7. */
   id: string
   workspace_id: string
+  /** Without credentials. */
   url: string
   /** Types that are delivered. */
   events: Json<readonly EventType[]>
@@ -33,6 +40,15 @@ export interface WebhooksTable {
   replayed: number
   created_at: Timestamp
   updated_at: Timestamp
+  format: WebhookFormat
+  content: WebhookContent
+  /** Header fields that go with each request, by name. The values are secret. Null if there are none. */
+  headers: Json<Readonly<Record<string, string>>> | null
+  /** `user:password` of the URL, which goes with each request. Null if the URL had none. */
+  login: string | null
+  /** The key pair of the format `sendgrid`, in base64: SPKI and PKCS #8. Null before the webhook had this format. */
+  verification_key: string | null
+  verification_secret: string | null
 }
 
 /** One event for one webhook, written after its first attempt, or before it for tests and replays. */

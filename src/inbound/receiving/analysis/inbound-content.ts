@@ -7,6 +7,7 @@
  * the last 64 KB.
  */
 
+import { type Address, localPartOf } from '../../../base/mail/address.js'
 import { findFields, type Header, readFieldValue } from '../../../base/mail/header-fields.js'
 import { readAuthors, readHeaderMailboxes } from '../../../base/mail/header-mailboxes.js'
 import { decodeHeaderText } from '../../../base/mail/header-text.js'
@@ -15,16 +16,29 @@ import { isMessageId } from '../../../base/mail/message-id.js'
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { EventPayloads } from '../../../records/events/payloads.js'
 import type { InboundContent, InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
+import { attachmentNameOf } from '../../../records/messages/mime/attachment-name.js'
 import type { ParsedMessage } from '../../../records/messages/mime/mime-parts-protocol.js'
 
 const MAX_ADDRESSES = 200
 const MAX_REFERENCES = 50
 const MAX_SUBJECT = 998
+/** Attachments of which an event tells, and characters of the name of each. */
+const MAX_ATTACHMENTS = 100
+const MAX_FILENAME = 255
 /** Characters. */
 const MAX_REFERENCES_LENGTH = 65_536
 
 /** The facts about an inbound message once it is parsed and before it has a spam score. */
-export type InboundSummary = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
+export type InboundSummary = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'> & {
+  readonly in_reply_to: string | null
+  readonly attachments: readonly AttachmentSummary[]
+}
+
+interface AttachmentSummary {
+  readonly filename: string
+  readonly content_type: string
+  readonly size: number
+}
 
 export function summarizeInbound({ raw, header, parts }: ParsedMessage): InboundSummary {
   const value = (name: string): string => firstValueOf(raw, header, name)
@@ -41,6 +55,12 @@ export function summarizeInbound({ raw, header, parts }: ParsedMessage): Inbound
     has_html: parts.html === null ? 0 : 1,
     has_text: parts.text === null ? 0 : 1,
     attachment_count: parts.attachments.length,
+    in_reply_to: parseReferenceIds('', value('in-reply-to'))[0] ?? null,
+    attachments: parts.attachments.slice(0, MAX_ATTACHMENTS).map((attachment, place) => ({
+      filename: attachmentNameOf(attachment, place).slice(0, MAX_FILENAME),
+      content_type: attachment.content_type,
+      size: attachment.size,
+    })),
   }
 }
 
@@ -48,6 +68,7 @@ export function summarizeInbound({ raw, header, parts }: ParsedMessage): Inbound
 export function buildReceivedData(
   email: Pick<InboundEmail, 'id' | 'envelope_to'>,
   summary: InboundSummary,
+  verdict: Pick<InboundContent, 'spam_status' | 'spam_score'>,
 ): EventPayloads['email.received'] {
   const to = parseJson(summary.to_emails)
   const cc = parseJson(summary.cc_emails)
@@ -62,7 +83,25 @@ export function buildReceivedData(
     has_html: summary.has_html === 1,
     has_text: summary.has_text === 1,
     attachment_count: summary.attachment_count,
+    message_id: summary.message_id,
+    in_reply_to: summary.in_reply_to,
+    references: parseJson(summary.reference_ids),
+    envelope_to: parseJson(email.envelope_to),
+    plus: findDetail(parseJson(email.envelope_to)),
+    spam_status: verdict.spam_status,
+    spam_score: verdict.spam_score === null ? null : verdict.spam_score / 100,
+    attachments: summary.attachments.map((attachment, place) => ({ id: `${email.id}.${place}`, ...attachment })),
   }
+}
+
+/** What stands behind the first `+` in the local part of the first address that has one (RFC 5233). */
+function findDetail(addresses: readonly Address[]): string | null {
+  for (const address of addresses) {
+    const localPart = localPartOf(address)
+    const plus = localPart.indexOf('+')
+    if (plus !== -1) return localPart.slice(plus + 1).replace(/"$/, '')
+  }
+  return null
 }
 
 /** The ids of a thread, oldest first; In-Reply-To if there are no References. */

@@ -80,11 +80,11 @@ export const workspaceCommands: readonly Command[] = [
     name: 'key create',
     usage:
       '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--domains DOMAIN[,...]] ' +
-      '[--networks NETWORK[,...]] [--expires-at TIME]',
+      '[--networks NETWORK[,...]] [--expires-at TIME] [--sender ADDRESS]',
     summary: 'create an API key and print it once',
     options: {
       ...{ name: 'string', workspace: 'string', scopes: 'string', domains: 'string', networks: 'string' },
-      'expires-at': 'string',
+      ...{ 'expires-at': 'string', sender: 'string' },
     },
     run: async (call) => (await loadKey()).create(call),
   },

@@ -30,6 +30,17 @@ export function failureOf(error: unknown): Failure {
   return { status: 1, text: describeSystemFault(error) ?? error.stack ?? error.message }
 }
 
+/**
+ * The lines of a failure. In the journal each begins with the priority of an error, so that `journalctl -p err` shows why
+ * the daemon did not start. `journal` is the value of JOURNAL_STREAM.
+ */
+export async function formatFailure(text: string, journal: string | undefined): Promise<string> {
+  const lines = `posthorn: ${text}\n`
+  if (journal === undefined) return lines
+  const { isJournalStream } = await import('../../../base/platform/log.js')
+  return isJournalStream(journal, 2) ? lines.replaceAll(/^(?=.)/gm, '<3>') : lines
+}
+
 const fixes: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there: stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address',

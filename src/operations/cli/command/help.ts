@@ -76,6 +76,7 @@ const options: Readonly<Record<string, string>> = {
   service: 'use the list of the service itself, for its own mail',
   scopes: 'what the key may do, separated by commas: full, send, read',
   selector: 'the DKIM selector under which the public key is published',
+  'key create sender': 'address in a verified domain that replaces senders of SMTP which the key may not use',
   'domain force': 'take the domain as verified without asking DNS, as in a closed network',
   'domain rotate force': 'sign with the other key at once, without asking DNS',
   sender: 'only entries whose From address is this one, or in this domain',

@@ -151,6 +151,7 @@ function openAcceptor({ config, clock }: Call, { read, commit }: Store): Submiss
   return new SubmissionAcceptor({
     read,
     clock,
+    domains,
     preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
     committer: new EmailCommitter({ read, commit, charger, queue: null }),
   })

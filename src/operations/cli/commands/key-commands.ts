@@ -1,11 +1,12 @@
 /** `key create|list|revoke`: the API keys of a workspace. */
 
-import { tryParseDomainName } from '../../../base/mail/address.js'
+import { type Address, tryParseAddress, tryParseDomainName } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { parseNetwork } from '../../../base/platform/ip-address.js'
 import { WriteConflict } from '../../../base/storage/db/write.js'
 import type { Scope } from '../../../base/storage/tables/account-tables.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
+import { checkKeySender } from '../../../outbound/sending/sender-policy.js'
 import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import { scopes } from '../../../workspaces/accounts/access/principal.js'
 import { generateKey, keysOfWorkspace } from '../../../workspaces/accounts/keys/api-keys.js'
@@ -13,6 +14,7 @@ import { createKeyAudited, revokeKeyAudited } from '../../../workspaces/accounts
 import { MAX_LIMIT_ITEMS } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
 import { ownerOf } from '../../../workspaces/accounts/workspace/workspaces.js'
+import { SendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
 import {
   type Answer,
   type Call,
@@ -39,11 +41,13 @@ export async function create({ words, options, database, clock }: Call): Promise
       return parseNetwork(text)?.text ?? null
     }),
   }
+  const sender = parseSender(textOption(options, 'sender'))
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, options)
+  if (sender !== null) checkKeySender({ workspaceId, ...limits }, sender, new SendingDomainCache(read))
   const owner = ownerOf(read, { workspaceId })[0]
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
-  const key = generateKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, ...limits })
+  const key = generateKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, sender, ...limits })
   await commit(createKeyAudited(key, operatorActor))
   return {
     json: toCreatedKeyResource(key),
@@ -75,6 +79,13 @@ function parseList<Item extends string>(
     if (parsed === null) throw new UsageError(`--${name}: found "${item.trim()}", allowed: ${allowed}`)
     return parsed
   })
+}
+
+function parseSender(given: string | undefined): Address | null {
+  if (given === undefined) return null
+  const address = tryParseAddress(given)
+  if (address !== null) return address
+  throw new UsageError(`--sender: found "${given}", allowed: an address in a verified domain such as host1@example.com`)
 }
 
 function parseExpiry(given: string | undefined, now: number): number | null {

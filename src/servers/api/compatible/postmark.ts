@@ -144,7 +144,7 @@ export function postmarkService(acceptance: EmailAcceptance): CompatibleService 
     title: 'Postmark',
     keyScheme: { type: 'apiKey', in: 'header', name: 'X-Postmark-Server-Token' },
     // Other services have `/email` too.
-    owns: (path, headers) => paths.includes(path) && headers[token] !== undefined,
+    owns: (path, headers) => paths.includes(path) && (path !== '/email' || headers[token] !== undefined),
     routes: [
       ...['/email', '/email/withTemplate'].map((path) => sendRoute(acceptance, path)),
       batchRoute(acceptance, '/email/batch', postmarkBatch),

@@ -69,9 +69,58 @@ const requestFields = {
 
 const target = z.string().meta({ description: 'The URL that the link leads to.', example: 'https://example.com/offer' })
 
+const hookOnly = 'In requests to webhooks only.'
+
 const received = {
   inbound_email_id: uuid.meta({ description: 'For `GET /v1/inbound/{id}`.' }),
   ...summaryFields,
+  message_id: z.string().nullable().meta({ example: '<d1f3@example.org>' }),
+  in_reply_to: z.string().nullable().meta({ example: null }),
+  references: z.array(z.string()).meta({ description: 'Message ids of the thread, oldest first.', example: [] }),
+  envelope_to: z.array(z.string()).meta({
+    description: 'Your addresses in the envelope.',
+    example: ['support+1742@example.com'],
+  }),
+  plus: z.string().nullable().meta({
+    description: 'What stands behind `+` in the first of them that has one.',
+    example: '1742',
+  }),
+  spam_status: z.enum(['clean', 'suspicious', 'spam']).nullable(),
+  spam_score: z.number().nullable(),
+  attachments: z
+    .array(
+      z.object({
+        id: z.string(),
+        filename: z.string(),
+        content_type: z.string(),
+        size: z.int(),
+        download_url: z
+          .string()
+          .optional()
+          .meta({ description: `${hookOnly} Needs no key, for an hour.` }),
+      }),
+    )
+    .meta({ description: 'The first 100.', example: [] }),
+  raw_url: z
+    .string()
+    .optional()
+    .meta({ description: `${hookOnly} The message; needs no key, for an hour.` }),
+  html: z
+    .string()
+    .nullish()
+    .meta({ description: `${hookOnly} With \`content: "parsed"\`.` }),
+  text: z
+    .string()
+    .nullish()
+    .meta({ description: `${hookOnly} With \`content: "parsed"\`.` }),
+  headers: z
+    .array(z.object({ name: z.string(), value: z.string() }))
+    .optional()
+    .meta({ description: `${hookOnly} With \`content: "parsed"\`.` }),
+  raw: z
+    .string()
+    .nullish()
+    .meta({ description: `${hookOnly} With \`content: "raw"\`: the message in base64; null above 25 MB.` }),
 }
 
 const finding = z

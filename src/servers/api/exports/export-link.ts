@@ -1,6 +1,7 @@
 /** Signs links to the files of exports, which need no key and are valid as long as the file is kept. */
 import type { KeyObject } from 'node:crypto'
-import { formatLinkQuery, signLink, verifyLink } from '../http/input/link-signature.js'
+import { formatLinkQuery, type LinkParts, signLink } from '../../../base/platform/signed-link.js'
+import { verifyLink } from '../http/input/link-signature.js'
 
 interface LinkedExport {
   readonly workspaceId: string
@@ -21,6 +22,6 @@ export function verifyExportLink(secret: KeyObject, linked: LinkedExport, signat
   verifyLink(secret, partsOf(linked), signature)
 }
 
-function partsOf({ workspaceId, exportId, expiresAt }: LinkedExport): Parameters<typeof signLink>[1] {
+function partsOf({ workspaceId, exportId, expiresAt }: LinkedExport): LinkParts {
   return ['export', workspaceId, exportId, expiresAt]
 }

@@ -1,31 +1,34 @@
 /**
- * GET /v1/inbound/:id/attachments, and the signed links in its answer, which allow a download for an
- * hour without a key.
+ * GET /v1/inbound/:id/attachments, and downloads by signed links to attachments and to the message, which allow it for
+ * an hour without a key.
  *
  * An attachment is identified by its index in the message and read from the message on request, so a
  * link ends with its email. The answer's header makes browsers save the file and never display it
  * under our origin, since it is untrusted input.
  */
-import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { inboundById, readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
+import {
+  buildAttachmentLink,
+  LINK_LIFETIME,
+  type LinkedInbound,
+  type LinkSigner,
+  partsOfAttachmentLink,
+  partsOfMessageLink,
+} from '../../../records/messages/inbound/inbound-links.js'
+import { attachmentNameOf } from '../../../records/messages/mime/attachment-name.js'
 import type { MimeAttachment } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { type Answer, json } from '../http/answer.js'
-import { formatLinkQuery, type LinkQuery, linkQuery, signLink, verifyLink } from '../http/input/link-signature.js'
+import { type LinkQuery, linkQuery, verifyLink } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
 import { type OpenCall, openRoute, type Route, route } from '../http/route/route.js'
-import { attachmentNameOf, downloadTypeOf } from './attachment-file.js'
+import { downloadTypeOf } from './attachment-file.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
-interface AttachmentDeps extends InboundDeps {
-  /** The key that signs links. */
-  readonly secret: KeyObject
-  /** It has no trailing slash. */
-  readonly publicUrl: string
-}
+interface AttachmentDeps extends InboundDeps, LinkSigner {}
 
 const attachment = z
   .strictObject({
@@ -59,7 +62,7 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
       requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
       const expiresAt = now + LINK_LIFETIME
       const link = (place: number): string =>
-        buildAttachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })
+        buildAttachmentLink(deps, { workspaceId, inboundId: email.id, expiresAt }, place)
       const data = attachments.map((part, place) => ({
         ...toAttachmentResource(email.id, part, place),
         download_url: link(place),
@@ -120,7 +123,9 @@ async function downloadAttachment(
 ): Promise<Answer> {
   // Our links have no leading zeros.
   const place = /^(?:0|[1-9]\d{0,5})$/.test(rawPlace) ? Number(rawPlace) : -1
-  verifyAttachmentLink(secret, { workspaceId, inboundId: id, place, expiresAt: expires }, signature, now)
+  const linked = { workspaceId, inboundId: id, expiresAt: expires }
+  verifyLink(secret, partsOfAttachmentLink(linked, place), signature)
+  refuseExpired(linked, now)
   const inbound = { workspaceId, id }
   const isThere = (): boolean => inboundById(read, inbound).length > 0
   if (!isThere()) throw inboundEmailNotFound(id)
@@ -136,32 +141,39 @@ async function downloadAttachment(
   }
 }
 
-interface LinkedAttachment {
-  readonly workspaceId: string
-  readonly inboundId: string
-  /** Index among the attachments of the email, from 0. */
-  readonly place: number
-  /** Epoch milliseconds. */
-  readonly expiresAt: number
+/** Throws a Refusal `forbidden` for an expired link. */
+function refuseExpired({ expiresAt }: LinkedInbound, now: number): void {
+  if (now < expiresAt) return
+  throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new link')
 }
 
-const LINK_LIFETIME = 3_600_000
-
-/** `publicUrl` has no trailing slash. */
-function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
-  const { workspaceId, inboundId, place, expiresAt } = linked
-  const query = formatLinkQuery(workspaceId, expiresAt, signLink(secret, partsOf(linked)))
-  return `${publicUrl}/v1/inbound/${inboundId}/attachments/${place}?${query}`
-}
-
-/** Throws a Refusal `forbidden` for a wrong signature or an expired link. */
-function verifyAttachmentLink(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
-  verifyLink(secret, partsOf(linked), signature)
-  if (now >= linked.expiresAt) {
-    throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new link')
-  }
-}
-
-function partsOf({ workspaceId, inboundId, place, expiresAt }: LinkedAttachment): Parameters<typeof signLink>[1] {
-  return ['inbound-attachment', workspaceId, inboundId, place, expiresAt]
+export function messageDownloadRoute(deps: AttachmentDeps): Route {
+  return openRoute<LinkQuery>({
+    method: 'GET',
+    path: '/inbound/:id/raw/download',
+    area: 'link',
+    tag,
+    summary: 'Download the message as it was received',
+    description: 'By the `raw_url` of an event `email.received`, without a key.',
+    query: linkQuery,
+    answers: {
+      200: {
+        description: 'The message',
+        type: 'message/rfc822',
+        example: 'Subject: Hello\r\n\r\nHello\r\n',
+        headers: ['Content-Disposition'],
+      },
+    },
+    refusals: ['missing_required_field', 'insufficient_permissions', 'not_found'],
+    run: async ({ params: { id = '' }, query: { workspace: workspaceId, expires, signature }, now }) => {
+      const linked = { workspaceId, inboundId: id, expiresAt: expires }
+      verifyLink(deps.secret, partsOfMessageLink(linked), signature)
+      refuseExpired(linked, now)
+      const inbound = { workspaceId, id }
+      if (inboundById(deps.read, inbound).length === 0) throw inboundEmailNotFound(id)
+      const bytes = await readInboundRaw(deps.read, inbound)
+      if (bytes === undefined) throw notFound('not-found', 'message kept of inbound email', id)
+      return { kind: 'bytes', type: 'message/rfc822', bytes, headers: buildDownloadHeaders(`${id}.eml`) }
+    },
+  })
 }

@@ -19,13 +19,13 @@ import {
 } from '../../../records/messages/inbound/inbound-email.js'
 import { removeForwards } from '../../../records/messages/inbound/inbound-forwards.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
+import { attachmentNameOf } from '../../../records/messages/mime/attachment-name.js'
 import type { MessageReader } from '../../../records/messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { JSON_TYPE } from '../http/output/send-reply.js'
 import { type Route, route } from '../http/route/route.js'
-import { attachmentNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
 
 export interface InboundDeps extends Store {

@@ -4,6 +4,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { listDeliveries } from '../../../workspaces/webhooks/delivery-list.js'
+import { isKnownType } from '../../../workspaces/webhooks/formats/formats.js'
 import { replayRange } from '../../../workspaces/webhooks/replay-range.js'
 import { replayDelivery, requestTest } from '../../../workspaces/webhooks/request-delivery.js'
 import { requireWebhook, type Webhook } from '../../../workspaces/webhooks/webhook-records.js'
@@ -124,12 +125,16 @@ function replayRangeRoute({ changes, ...store }: WebhookDeps): Route {
   })
 }
 
-/** Throws a Refusal that names each type that the webhook does not have. */
-function chooseTypes({ events }: Webhook, types: readonly EventType[] | undefined): readonly EventType[] {
+/**
+ * The types that are delivered again. Its format may not express each of them. Throws a Refusal that names each type
+ * that the webhook does not have.
+ */
+function chooseTypes({ events, format }: Webhook, types: readonly EventType[] | undefined): readonly EventType[] {
   const subscribed = parseJson(events)
-  if (types === undefined) return subscribed
+  const isDelivered = (type: EventType): boolean => isKnownType(format, type)
+  if (types === undefined) return subscribed.filter(isDelivered)
   const message = `allowed: the types of the webhook: ${subscribed.join(', ')}`
   const errors = types.flatMap((value) => (subscribed.includes(value) ? [] : [{ field: 'types', message, value }]))
   if (errors.length > 0) throw new Refusal('invalid-parameter', `types: ${message}`, { errors })
-  return types
+  return types.filter(isDelivered)
 }

@@ -4,6 +4,14 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { eventTypes } from '../../../records/events/payloads.js'
 import type { ListedDelivery } from '../../../workspaces/webhooks/delivery-list.js'
+import { webhookContents, webhookFormats } from '../../../workspaces/webhooks/settings/choices.js'
+import {
+  findHeaderFault,
+  MAX_HEADERS,
+  maskHeaders,
+  readHeaders,
+} from '../../../workspaces/webhooks/settings/own-headers.js'
+import { showUrl } from '../../../workspaces/webhooks/settings/url-login.js'
 import type { Webhook } from '../../../workspaces/webhooks/webhook-records.js'
 import { findUrlFault, MAX_URL_LENGTH } from '../../../workspaces/webhooks/webhook-url.js'
 import { eventId } from '../events/event-schemas.js'
@@ -32,12 +40,40 @@ const url = z
   })
   .meta({
     description:
-      'An https or http URL with a public host, without credentials and fragment; the port is 80, 443 or above 1023.',
+      'An https or http URL with a public host and no fragment; the port is 80, 443 or above 1023. Credentials in it are ' +
+      'sent as Basic authentication and shown as `***`.',
     example: 'https://example.com/hooks/mail',
   })
 
+const format = z.enum(webhookFormats).meta({
+  description: 'The service whose requests it gets, our own form, or `raw`: inbound mail as `message/rfc822`.',
+  example: 'posthorn',
+})
+const content = z.enum(webhookContents).meta({
+  description: 'How much of an inbound message goes with `email.received`.',
+  example: 'none',
+})
+
+const headers = z
+  .record(z.string(), z.string())
+  .superRefine((fields, context) => {
+    const entries = Object.entries(fields)
+    if (entries.length > MAX_HEADERS)
+      context.addIssue({ code: 'custom', message: `must have at most ${MAX_HEADERS} fields` })
+    for (const [name, value] of entries.slice(0, MAX_HEADERS)) {
+      const fault = findHeaderFault(name, value)
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+    }
+  })
+  .meta({
+    description: 'Header fields that go with each request, by name. Values are secret: answers show `***`.',
+    example: { 'X-Token': '***' },
+  })
+
+const settings = { format: format.optional(), content: content.optional(), headers: headers.optional() }
+
 export const webhookRequest = z
-  .strictObject({ url, events: eventTypeList })
+  .strictObject({ url, events: eventTypeList, ...settings })
   .meta({ id: 'WebhookRequest', example: { url: 'https://example.com/hooks/mail', events: ['email.bounced'] } })
 
 export const webhookChange = z
@@ -45,6 +81,7 @@ export const webhookChange = z
     url: url.optional(),
     events: refuseEmptyList(eventTypeList.optional()),
     enabled: z.boolean().optional(),
+    ...settings,
   })
   .meta({ id: 'WebhookChange', example: { events: ['email.delivered', 'email.bounced'] } })
 
@@ -57,7 +94,19 @@ const signingSecret = z.string().meta({
   example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwdA3b8xJpX0A=',
 })
 
-const common = { id: webhookId, url: z.string(), events: z.array(eventType), created_at: timestamp }
+const common = {
+  id: webhookId,
+  url: z.string(),
+  events: z.array(eventType),
+  format,
+  content,
+  headers: z.record(z.string(), z.string()).meta({ example: {} }),
+  verification_key: z.string().nullable().meta({
+    description: 'The public key that verifies requests of the format `sendgrid`; null with other formats.',
+    example: null,
+  }),
+  created_at: timestamp,
+}
 
 export const createdWebhook = z
   .strictObject({ ...common, signing_secret: signingSecret })
@@ -108,15 +157,31 @@ export const delivery = z
   })
   .meta({ id: 'WebhookDelivery' })
 
+type CommonFields = Pick<z.output<typeof webhook>, keyof typeof common>
+
+function toCommonFields(row: Webhook): CommonFields {
+  return {
+    id: row.id,
+    url: showUrl(row.url, row.login),
+    events: [...parseJson(row.events)],
+    format: row.format,
+    content: row.content,
+    headers: maskHeaders(readHeaders(row.headers)),
+    verification_key: row.format === 'sendgrid' ? row.verification_key : null,
+    created_at: iso(row.created_at),
+  }
+}
+
+export function toCreatedWebhook(row: Webhook): z.output<typeof createdWebhook> {
+  return { ...toCommonFields(row), signing_secret: row.secret }
+}
+
 export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
   const { last_at: lastAt, last_status: lastStatus } = row
   return {
-    id: row.id,
-    url: row.url,
-    events: [...parseJson(row.events)],
+    ...toCommonFields(row),
     enabled: row.enabled === 1,
     disabled_reason: row.disabled_reason,
-    created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
     last_delivery:
       lastAt === null || lastStatus === null

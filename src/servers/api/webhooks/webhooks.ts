@@ -5,12 +5,13 @@
 
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
 import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import { mergeHeaders, readHeaders } from '../../../workspaces/webhooks/settings/own-headers.js'
+import { splitUrl } from '../../../workspaces/webhooks/settings/url-login.js'
 import {
   buildWebhookNotFound,
   changeWebhook,
@@ -19,6 +20,8 @@ import {
   MAX_WEBHOOKS,
   requireWebhook,
   rotateSecret,
+  type Webhook,
+  type WebhookChange,
   type WebhookRef,
   webhooksOfWorkspace,
 } from '../../../workspaces/webhooks/webhook-records.js'
@@ -31,6 +34,7 @@ import {
   createdWebhook,
   deletedWebhook,
   rotatedSecret,
+  toCreatedWebhook,
   toWebhookResource,
   webhook,
   webhookChange,
@@ -64,7 +68,7 @@ function audit(
 
 const originOf = (url: string): string => new URL(url).origin
 
-function createRoute({ commit, urls, changes }: WebhookDeps): Route {
+function createRoute({ read, commit, urls, changes }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks',
@@ -78,17 +82,19 @@ function createRoute({ commit, urls, changes }: WebhookDeps): Route {
     run: async (call) => {
       const { principal, body, now } = call
       const { workspaceId } = principal
-      const { url, events } = body
-      await urls.check(url, workspaceId)
+      const { events, format = 'posthorn', content = 'none', headers = {} } = body
+      await urls.check(body.url, workspaceId)
+      const { url, login } = splitUrl(body.url)
       const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
+      const settings = { format, content, headers: mergeHeaders({}, headers), login: login === 'keep' ? null : login }
+      const names = Object.keys(headers)
       const writes = [
-        insertWebhook({ id, workspaceId, url, events: toJson(events), secret, now }),
-        audit(call, 'webhook.created', id, { origin: originOf(url), events }),
+        insertWebhook({ id, workspaceId, url, events: toJson(events), secret, now, ...settings }),
+        audit(call, 'webhook.created', id, { origin: originOf(url), events, format, content, headers: names }),
       ]
       if (!(await tryCommit(commit(writes)))) throw buildLimitRefusal()
       changes.webhookChanged({ workspaceId, id })
-      const created = { id, url, events, signing_secret: secret, created_at: iso(now) }
-      return json(201, created satisfies z.output<typeof createdWebhook>)
+      return json(201, toCreatedWebhook(requireWebhook(read, { workspaceId, id })))
     },
   })
 }
@@ -141,15 +147,11 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
     run: async (call) => {
       const ref = refOfCall(call)
       requireWebhook(read, ref)
-      const { url, events, enabled } = call.body
+      const { url } = call.body
       if (url !== undefined) await urls.check(url, ref.workspaceId)
-      const change = {
-        ...(url === undefined ? {} : { url }),
-        ...(events === undefined ? {} : { events }),
-        ...(enabled === undefined ? {} : { enabled }),
-      }
+      const change = toChange(call.body, requireWebhook(read, ref))
       if (Object.keys(change).length > 0) {
-        const details = url === undefined ? change : { ...change, url: undefined, origin: originOf(url) }
+        const details = detailsOf(change)
         const writes = [changeWebhook(ref, change, call.now), audit(call, 'webhook.changed', ref.id, details)]
         if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
         changes.webhookChanged(ref)
@@ -157,6 +159,30 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
       return json(200, toWebhookResource(requireWebhook(read, ref)))
     },
   })
+}
+
+/** Where the caller gave back a mask, what is stored stays. */
+function toChange(body: z.output<typeof webhookChange>, stored: Webhook): WebhookChange {
+  const { events, enabled, format, content, headers } = body
+  const { url, login } = body.url === undefined ? { url: undefined, login: 'keep' } : splitUrl(body.url)
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(login === 'keep' ? {} : { login }),
+    ...(events === undefined ? {} : { events }),
+    ...(enabled === undefined ? {} : { enabled }),
+    ...(format === undefined ? {} : { format }),
+    ...(content === undefined ? {} : { content }),
+    ...(headers === undefined ? {} : { headers: mergeHeaders(readHeaders(stored.headers), headers) }),
+  }
+}
+
+/** What the audit log says of a change: of a URL its origin, of header fields their names. */
+function detailsOf({ url, login: _, headers, ...change }: WebhookChange): Readonly<Record<string, unknown>> {
+  return {
+    ...change,
+    ...(url === undefined ? {} : { origin: originOf(url) }),
+    ...(headers === undefined ? {} : { headers: Object.keys(headers) }),
+  }
 }
 
 function removeRoute({ read, commit, changes }: WebhookDeps): Route {

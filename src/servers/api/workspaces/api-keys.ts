@@ -12,6 +12,7 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
+import { checkKeySender, type VerifiedDomains } from '../../../outbound/sending/sender-policy.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { scopes } from '../../../workspaces/accounts/access/principal.js'
 import {
@@ -35,11 +36,12 @@ import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
+import { domainName, moment, name, network, notFound, senderAddress, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
 interface ApiKeyDeps extends Store {
+  readonly domains: VerifiedDomains
   readonly changes: Pick<Changes, 'keyRevoked'>
 }
 
@@ -78,6 +80,11 @@ const keyRequest = z
     allowed_domains: listOf(domainName).meta({
       description: 'Sending domains that the key may use; empty: all of the workspace.',
     }),
+    sender: senderAddress.nullable().optional().meta({
+      description:
+        'An address in a verified domain: it replaces envelope senders and From fields by SMTP that may not be used. Null: such messages are refused.',
+      example: 'host1@example.com',
+    }),
   })
   .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
 
@@ -90,6 +97,10 @@ const commonFields = {
   expires_at: timestamp.nullable().meta({ description: 'Null: never.', example: null }),
   allowed_networks: z.array(z.string()),
   allowed_domains: z.array(z.string()),
+  sender: z
+    .string()
+    .nullable()
+    .meta({ description: 'Replaces senders that may not be used; null: such messages are refused.', example: null }),
 }
 const createdKey = z.strictObject({ ...commonFields, key: z.string() }).meta({ id: 'CreatedApiKey' })
 const listedKey = z
@@ -145,7 +156,7 @@ async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<ty
 }
 
 async function create(
-  { read, commit }: ApiKeyDeps,
+  { read, commit, domains }: ApiKeyDeps,
   { principal, body, now }: Call<undefined, z.output<typeof keyRequest>>,
 ): Promise<Answer> {
   const workspaceId = body.workspace_id ?? principal.workspaceId
@@ -158,7 +169,9 @@ async function create(
   const maker = principal.keyId === null ? null : { workspaceId: principal.workspaceId, id: principal.keyId }
   const own = maker === null ? noLimits : parseKeyLimits(requireLiveKey(read, maker, now))
   const limits = narrowLimits(own, { expiresAt, allowedNetworks, allowedDomains })
-  const key = generateKey({ workspaceId, userId, name: body.name, now, scopes: body.scopes, ...limits })
+  const { name: keyName, scopes: granted, sender = null } = body
+  if (sender !== null) checkKeySender({ workspaceId, ...limits }, sender, domains)
+  const key = generateKey({ workspaceId, userId, name: keyName, now, scopes: granted, sender, ...limits })
   const actor = actorOf(principal)
   const writes = maker === null ? createKeyBySession(key, actor) : createKeyByKey(maker, key, actor)
   if (await tryCommit(commit(writes))) return json(201, toCreatedKeyResource(key))

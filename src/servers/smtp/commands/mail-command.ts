@@ -42,6 +42,8 @@ const submissionParameters: ReadonlySet<string> = new Set([...plainParameters, '
 
 /** The limits of the session. */
 interface MailLimits {
+  /** Replaces a sender that is no address. Without it, such a sender is refused. */
+  readonly substitute?: Address | null
   readonly maxSize: number
   /** REQUIRETLS is offered only over TLS. */
   readonly isEncrypted: boolean
@@ -71,19 +73,24 @@ function parseCommand(line: Buffer, known: ReadonlySet<string>, { isEncrypted }:
 
 function parsePlainPart(
   command: PathCommand,
-  { maxSize }: MailLimits,
+  { maxSize, substitute = null }: MailLimits,
   parse: typeof tryParseAddress,
 ): PlainMailCommand {
   const smtputf8 = flagOf(command, 'SMTPUTF8')
   if (!command.ascii && !smtputf8) throw buildUtf8Fault()
   checkBody(textOf(command, 'BODY'))
   const requiresTls = flagOf(command, 'REQUIRETLS')
-  return { from: senderOf(command, parse), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8, requiresTls }
+  return {
+    from: senderOf(command, parse, substitute),
+    size: parseSize(textOf(command, 'SIZE'), maxSize),
+    smtputf8,
+    requiresTls,
+  }
 }
 
-function senderOf({ mailbox }: PathCommand, parse: typeof tryParseAddress): Address | '' {
+function senderOf({ mailbox }: PathCommand, parse: typeof tryParseAddress, substitute: Address | null): Address | '' {
   if (mailbox === '') return ''
-  const address = parse(mailbox)
+  const address = parse(mailbox) ?? substitute
   if (address === null)
     throw new ProtocolFault(
       553,

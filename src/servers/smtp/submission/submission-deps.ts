@@ -5,6 +5,7 @@ import type { Log } from '../../../base/platform/log.js'
 import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
 import { MINUTE } from '../../../base/platform/time-units.js'
 import type { ListenerTls } from '../../../base/platform/tls-files.js'
+import type { LineWrapper } from '../../../outbound/sending/line-wrapper.js'
 import type { SubmissionAcceptor } from '../../../outbound/sending/submission-acceptor.js'
 import type { SubmissionAccess } from '../../../outbound/sending/submission-access.js'
 import type { SessionLimits, SessionObserver } from '../session/session-gate.js'
@@ -13,6 +14,8 @@ import type { AuthLimitSettings } from './auth-limit.js'
 export interface SubmissionDeps {
   readonly access: Pick<SubmissionAccess, 'authenticate' | 'findTrusted' | 'checkSender'>
   readonly acceptor: Pick<SubmissionAcceptor, 'accept'>
+  /** Wraps long lines of clients whose senders are replaced. If it is absent, such messages are refused. */
+  readonly lineWrapper?: Pick<LineWrapper, 'wrap'>
   /** False if the disk is nearly full. */
   hasDiskSpace(): boolean
   /** Shared by all listeners. If it is absent, this listener has only its own limit. */

@@ -106,7 +106,8 @@ export class SubmissionSession implements SmtpSession {
     const { deps, settings } = this.gate
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
-    const mail = parseMail(line, { maxSize: settings().max_size, isEncrypted: this.connection.tls !== null })
+    const isEncrypted = this.connection.tls !== null
+    const mail = parseMail(line, { maxSize: settings().max_size, isEncrypted, substitute: principal.sender })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     deps.access.checkSender(principal, mail.from)
@@ -146,7 +147,9 @@ export class SubmissionSession implements SmtpSession {
   private async accept(transaction: Transaction, received: Buffer): Promise<SmtpReply> {
     const { deps, settings } = this.gate
     const onMailboxLine = (): void => noteMailboxLine(deps.log, this.buildFacts())
-    const raw = await checkLines(received, { maxLineOctets: settings().max_line_length, onMailboxLine })
+    const maxLineOctets = settings().max_line_length
+    const lineWrapper = transaction.principal.sender === null ? null : deps.lineWrapper
+    const raw = await checkLines(received, { maxLineOctets, onMailboxLine, lineWrapper })
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread

@@ -126,13 +126,14 @@ function KeyState({ apiKey: { revoked_at: revokedAt, expires_at: expiresAt } }: 
   )
 }
 
-/** Shows the scopes of the key, and the domains and networks to which it is limited. */
+/** Shows the scopes of the key, the domains and networks to which it is limited, and what replaces senders. */
 function Access({ apiKey }: { readonly apiKey: Key }): VNode {
-  const { scopes, allowed_domains: domains, allowed_networks: networks } = apiKey
+  const { scopes, allowed_domains: domains, allowed_networks: networks, sender } = apiKey
   return (
     <>
       {scopes.map(toWords).join(', ')}
       {domains.length === 0 ? null : <span class="row-note">sends from {allowBreaks(domains.join(', '))}</span>}
+      {sender === null ? null : <span class="row-note">other senders become {allowBreaks(sender)}</span>}
       {networks.map((network) => (
         <span key={network} class="row-note">
           from {network}

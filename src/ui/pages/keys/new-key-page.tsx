@@ -66,6 +66,13 @@ function LimitFields(): VNode {
         placeholder="203.0.113.0/24"
         hint="Enter one address or network per line. Leave it empty to allow all networks."
       />
+      <TextField
+        name="sender"
+        label="Replace senders with"
+        type="email"
+        optional
+        hint="For a host that relays its mail here: an address in a verified domain that replaces senders such as root@host.lan. Leave it empty to refuse them."
+      />
     </>
   )
 }
@@ -78,6 +85,7 @@ async function createKey(values: FormData): Promise<CreatedKey> {
     expires_at: readTime(values, 'expires_at'),
     allowed_domains: readLines(values, 'allowed_domains'),
     allowed_networks: readLines(values, 'allowed_networks'),
+    sender: readText(values, 'sender') || null,
   }
   return unwrap(api.POST('/v1/api-keys', { body }))
 }

@@ -8,6 +8,7 @@ import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
 import { Page } from '../../components/page.tsx'
+import { RequestFields, readRequestForm, VerificationKey } from './request-fields.tsx'
 import { SigningSecret } from './signing-secret.tsx'
 import { listEventOptions, readEventTypes } from './webhook.ts'
 
@@ -18,7 +19,7 @@ const up = { href: '/webhooks', label: 'Webhooks' }
 export function NewWebhookPage(): VNode {
   const [created, setCreated] = useState<CreatedWebhook | null>(null)
   const create = async (values: FormData): Promise<void> => {
-    const body = { url: readText(values, 'url'), events: readEventTypes(values, 'events') }
+    const body = { url: readText(values, 'url'), events: readEventTypes(values, 'events'), ...readRequestForm(values) }
     setCreated(await unwrap(api.POST('/v1/webhooks', { body })))
   }
   if (created !== null) return <CreatedWebhookPage created={created} />
@@ -38,6 +39,7 @@ export function NewWebhookPage(): VNode {
           options={listEventOptions()}
           chosen={['email.delivered', 'email.bounced', 'email.complained']}
         />
+        <RequestFields webhook={null} />
         <FormActions>
           <SubmitButton>Create the webhook</SubmitButton>
           <ButtonLink href="/webhooks" tone="quiet">
@@ -50,10 +52,11 @@ export function NewWebhookPage(): VNode {
 }
 
 function CreatedWebhookPage({ created }: { readonly created: CreatedWebhook }): VNode {
-  const { id, url, signing_secret: secret } = created
+  const { id, url, signing_secret: secret, verification_key: key } = created
   return (
     <Page title="The webhook is created" up={up} intro={`New events are sent to ${url}.`}>
       <SigningSecret secret={secret} />
+      {key === null ? null : <VerificationKey value={key} />}
       <div class="form-actions">
         <ButtonLink href={`/webhooks/${id}`} tone="primary">
           Open the webhook

@@ -11,7 +11,7 @@ import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Tabs } from '../../components/tabs.tsx'
-import { Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
+import { Copy, Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
 import { DeliveryList } from './delivery-list.tsx'
 import { EventTypes } from './event-types.tsx'
 import { ReplayDialog } from './replay-dialog.tsx'
@@ -83,7 +83,7 @@ interface PartsProps {
 }
 
 function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNode {
-  const { events, created_at: created, updated_at: updated, last_delivery: last } = webhook
+  const { events, created_at: created, updated_at: updated, last_delivery: last, verification_key: key } = webhook
   const deliveries = <DeliveryList webhook={webhook} acts={acts} onReplayed={onReplayed} />
   return (
     <>
@@ -94,6 +94,10 @@ function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNo
           { name: 'Created', value: <Time at={created} /> },
           { name: 'Changed', value: <Time at={updated} /> },
           { name: 'Events', value: <EventTypes events={events} /> },
+          { name: 'Format', value: webhook.format },
+          ...(key === null
+            ? []
+            : [{ name: 'Verification key', value: <Copy text={key} label="the verification key" /> }]),
         ]}
       />
       {mayAdminister.value ? (

@@ -13,6 +13,7 @@ import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
 import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
+import { RequestFields, readRequestForm } from './request-fields.tsx'
 import { SigningSecret } from './signing-secret.tsx'
 import { listEventOptions, readEventTypes, type Webhook } from './webhook.ts'
 
@@ -24,16 +25,17 @@ interface SettingsProps {
 export function WebhookSettings({ webhook, onChanged }: SettingsProps): VNode {
   const { id, url, events } = webhook
   const save = async (values: FormData): Promise<void> => {
-    const body = { url: readText(values, 'url'), events: readEventTypes(values, 'events') }
+    const body = { url: readText(values, 'url'), events: readEventTypes(values, 'events'), ...readRequestForm(values) }
     onChanged(await unwrap(api.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body })))
     notify('The webhook is changed.')
   }
   return (
     <>
-      <Section title="URL and events">
+      <Section title="URL, events and requests">
         <Form onSubmit={save}>
           <TextField name="url" label="URL" type="url" value={url} />
           <ChoicesField name="events" label="Events" options={listEventOptions()} chosen={events} />
+          <RequestFields webhook={webhook} />
           <FormActions>
             <SubmitButton>Save the webhook</SubmitButton>
           </FormActions>

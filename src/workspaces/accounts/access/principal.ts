@@ -1,4 +1,5 @@
 /** A *principal* is the workspace that acts in a request or session: by one of its keys, or from a trusted network. */
+import type { Address } from '../../../base/mail/address.js'
 import type { Role, Scope } from '../../../base/storage/tables/account-tables.js'
 
 export const scopes = ['full', 'send', 'read'] as const satisfies readonly Scope[]
@@ -15,12 +16,14 @@ export interface Principal {
   readonly scopes: readonly Scope[]
   /** Domains the key may send from. An empty list allows all domains of the workspace. */
   readonly allowedDomains: readonly string[]
+  /** Replaces senders that the principal may not use, in messages by SMTP. Null if such messages are refused. */
+  readonly sender: Address | null
 }
 
 /**
  * Makes the principal of a trusted network and of the operator's command line, which send for a workspace without a
  * key.
  */
-export function createKeylessPrincipal(workspaceId: string): Principal {
-  return { workspaceId, keyId: null, userId: null, role: 'member', scopes: ['send'], allowedDomains: [] }
+export function createKeylessPrincipal(workspaceId: string, sender: Address | null = null): Principal {
+  return { workspaceId, keyId: null, userId: null, role: 'member', scopes: ['send'], allowedDomains: [], sender }
 }

@@ -5,6 +5,7 @@
  * because 256 bits cannot be guessed.
  */
 import { hash } from 'node:crypto'
+import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../../base/platform/ids.js'
 import { type CreationPage, isAfterPlace, slicesByCreation } from '../../../base/storage/db/paging.js'
@@ -30,6 +31,7 @@ export interface KeyRequest {
   readonly expiresAt?: number | null
   readonly allowedNetworks?: readonly string[]
   readonly allowedDomains?: readonly string[]
+  readonly sender?: Address | null
 }
 
 export function generateKey(request: KeyRequest): NewKey {
@@ -53,6 +55,7 @@ export function generateKey(request: KeyRequest): NewKey {
       expires_at: request.expiresAt ?? null,
       last_used_at: null,
       revoked_at: null,
+      sender: request.sender ?? null,
     },
   }
 }
@@ -84,6 +87,7 @@ export const insertKey = prepareWrite<ApiKeyRow>(({ db, slot }) =>
     expires_at: slot('expires_at'),
     last_used_at: slot('last_used_at'),
     revoked_at: slot('revoked_at'),
+    sender: slot('sender'),
   }),
 )
 
@@ -210,7 +214,7 @@ function selectKeys<Values extends { workspaceId: string }>({ db, slot }: Statem
   return db
     .selectFrom('api_keys')
     .select(['id', 'name', 'key_prefix', 'scopes', 'allowed_networks', 'allowed_domains'])
-    .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+    .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at', 'sender'])
     .where('workspace_id', '=', slot('workspaceId'))
     .orderBy('created_at')
     .orderBy('id')

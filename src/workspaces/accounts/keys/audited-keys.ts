@@ -6,8 +6,8 @@ import { toCreatedKeyResource } from './key-resource.js'
 
 export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
   const { id, workspace_id: workspaceId, user_id, created_at: at } = key.row
-  const { name, key_prefix, scopes, expires_at, allowed_networks, allowed_domains } = toCreatedKeyResource(key)
-  const details = { name, key_prefix, user_id, scopes, expires_at, allowed_networks, allowed_domains }
+  const { name, key_prefix, scopes, expires_at, allowed_networks, allowed_domains, sender } = toCreatedKeyResource(key)
+  const details = { name, key_prefix, user_id, scopes, expires_at, allowed_networks, allowed_domains, sender }
   return [
     insertKey(key.row),
     recordAuditEntry({ workspaceId, actor, action: 'api_key.created', target: id, at, details }),

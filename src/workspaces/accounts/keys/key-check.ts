@@ -30,5 +30,6 @@ export function authenticateKey(row: KeyWithRole | undefined, remoteAddress: str
     role: row.role,
     scopes: parseJson(row.scopes),
     allowedDomains: parseJson(row.allowed_domains),
+    sender: row.sender,
   }
 }

@@ -14,6 +14,7 @@ interface KeyFields {
   readonly expires_at: string | null
   readonly allowed_networks: readonly string[]
   readonly allowed_domains: readonly string[]
+  readonly sender: string | null
 }
 
 interface KeyResource extends KeyFields {
@@ -52,6 +53,7 @@ function toKeyFields(row: KeyResourceRow): KeyFields {
     expires_at: timestampOrNull(row.expires_at),
     allowed_networks: allowedNetworks,
     allowed_domains: allowedDomains,
+    sender: row.sender,
   }
 }
 

@@ -14,7 +14,7 @@ import { roleIn } from '../workspace/workspaces.js'
 export function findSessionPrincipal(read: Read, userId: string, workspaceId: string): Principal {
   const role = roleIn(read, { workspaceId, userId })[0]?.role
   if (role === undefined) throw new Refusal('forbidden', 'not permitted: you do not belong to this workspace')
-  return { workspaceId, keyId: null, userId, role, scopes: ['full'], allowedDomains: [] }
+  return { workspaceId, keyId: null, userId, role, scopes: ['full'], allowedDomains: [], sender: null }
 }
 
 /** Throws a Refusal `forbidden` unless the user is owner or admin of the operator's workspace. */

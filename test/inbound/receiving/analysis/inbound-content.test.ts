@@ -18,6 +18,7 @@ const attachment = {
   content_id: null,
   disposition: 'attachment',
 } as const
+const unscored = { spam_status: null, spam_score: null }
 const summaryOf = (raw: Buffer): InboundSummary => summarizeInbound(parsedMessage(raw))
 const message = (...lines: readonly string[]): Buffer => Buffer.from([...lines, '', 'text', ''].join('\r\n'))
 
@@ -43,8 +44,11 @@ t.test('the fields that lists and replies need are stored, decoded', async (t) =
     has_html: 1,
     has_text: 0,
     attachment_count: 1,
+    in_reply_to: null,
+    attachments: [{ filename: 'attachment-1', content_type: 'a/b', size: 1 }],
   })
-  t.same(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content), {
+  const email = { id: 'in_1', envelope_to: toJson([parseAddress('info@a.test'), parseAddress('sales+7+8@a.test')]) }
+  t.same(buildReceivedData(email, content, { spam_status: 'suspicious', spam_score: 431 }), {
     inbound_email_id: 'in_1',
     from: 'mueller@b.test',
     from_name: 'Müller',
@@ -54,13 +58,21 @@ t.test('the fields that lists and replies need are stored, decoded', async (t) =
     has_html: true,
     has_text: false,
     attachment_count: 1,
+    message_id: '<3@b.test>',
+    in_reply_to: null,
+    references: ['<1@b.test>', '<2@b.test>'],
+    envelope_to: ['info@a.test', 'sales+7+8@a.test'],
+    plus: '7+8',
+    spam_status: 'suspicious',
+    spam_score: 4.31,
+    attachments: [{ id: 'in_1.0', filename: 'attachment-1', content_type: 'a/b', size: 1 }],
   })
 })
 
 t.test('missing or empty fields are stored as empty', async (t) => {
   const content = summaryOf(Buffer.from('no header at all\r\n'))
   t.match(content, { message_id: null, reference_ids: '[]', from_email: '', to_emails: '[]', subject: '' })
-  t.match(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content), {
+  t.match(buildReceivedData({ id: 'in_1', envelope_to: toJson([parseAddress('info@a.test')]) }, content, unscored), {
     to: ['info@a.test'],
     from: '',
   })
@@ -130,7 +142,7 @@ t.test('no bytes make it throw', (t) => {
   const property = fc.property(fc.array(fc.tuple(name, value), { maxLength: 8 }), (fields) => {
     const raw = Buffer.from(fields.map(([field, text]) => `${field}:${text}\r\n`).join(''))
     const content = summaryOf(raw)
-    JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: toJson([]) }, content))
+    JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: toJson([]) }, content, unscored))
   })
   fc.assert(property)
   t.end()

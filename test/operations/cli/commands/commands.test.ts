@@ -87,6 +87,15 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
     status: 2,
     err: /found 51, allowed: at most/,
   })
+  t.match(await run('key', 'create', '--name', 'host', '--sender', 'host1'), { status: 2, err: /--sender: found/ })
+  t.match(await run('key', 'create', '--name', 'host', '--sender', 'host1@a.test'), {
+    status: 1,
+    err: /not a verified/,
+  })
+  await run('domain', 'add', 'a.test')
+  await run('domain', 'verify', 'a.test', '--force')
+  const host = await run('key', 'create', '--name', 'host', '--sender', 'host1@a.test', '--json')
+  t.match(host.json(), { sender: 'host1@a.test' })
   const soon = new Date(Date.now() + 3_600_000).toISOString()
   const shown = await run('key', 'create', '--name', 'brief', '--expires-at', soon)
   t.match(shown, { status: 0, out: /^key \S+ \(brief\)\nph_\S+\nIt is shown this once\.\n$/ })
@@ -96,6 +105,7 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
     { name: 'first key', scopes: ['full'] },
     { id, name: 'app', key_prefix, scopes: ['send', 'read'], last_used_at: null, revoked_at: null, expires_at: null },
     { name: 'narrow', allowed_domains: ['a.test', 'b.test'] },
+    { name: 'host', sender: 'host1@a.test' },
     { name: 'brief', expires_at: soon },
   ])
   t.notOk(JSON.stringify(listed).includes(key))
@@ -106,10 +116,13 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
     ['workspace.created', workspace_id, { name: 'Acme', owner: user_id }],
     ['api_key.created', id, { name: 'app', key_prefix, scopes: ['send', 'read'] }],
     ['api_key.created', uuidPattern, { name: 'narrow', allowed_networks: ['192.0.2.7/32', '2001:db8::/32'] }],
+    ['domain.created', uuidPattern, {}],
+    ['domain.verified', uuidPattern, {}],
+    ['api_key.created', uuidPattern, { name: 'host', sender: 'host1@a.test' }],
     ['api_key.created', uuidPattern, { name: 'brief', expires_at: soon }],
     ['api_key.revoked', id, {}],
   ])
-  t.equal(log.length, 5, 'what failed is no act')
+  t.equal(log.length, 8, 'what failed is no act')
   t.notOk(JSON.stringify(log).includes(key))
   t.match(await run('key', 'list'), { out: new RegExp(`^${id} +app +${key_prefix} +- +2`, 'm') })
   const long = await run('key', 'create', '--name', 'x'.repeat(101))

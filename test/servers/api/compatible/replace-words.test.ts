@@ -17,4 +17,13 @@ t.test('too many words in too long a text are refused', async (t) => {
     catchRefusal(() => replaceWords('x'.repeat(300_000), words)),
     { kind: 'invalid-parameter', message: /^substitutions: 100 words/ },
   )
+  t.match(
+    catchRefusal(() => replaceWords('ab'.repeat(5_001), { a: '' })),
+    { kind: 'invalid-parameter', message: /more than 5000 places/ },
+  )
+  t.match(
+    catchRefusal(() => replaceWords('a'.repeat(5_000), { a: 'x'.repeat(10_000) })),
+    { kind: 'too-large' },
+    'before it is built',
+  )
 })

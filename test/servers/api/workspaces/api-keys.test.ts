@@ -7,6 +7,7 @@ import { apiKeyRoutes } from '../../../../src/servers/api/workspaces/api-keys.js
 import { ApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, MAX_LIVE_KEYS, revokeKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
+import { SendingDomainCache } from '../../../../src/workspaces/domains/sending-domain-cache.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'
@@ -24,6 +25,7 @@ interface Key {
   readonly revoked_at: string | null
   readonly allowed_networks: readonly string[]
   readonly allowed_domains: readonly string[]
+  readonly sender: string | null
 }
 
 interface Act {
@@ -145,6 +147,27 @@ t.test('a key cannot create a key with more permissions', async (t) => {
   t.equal((await list(app)).length, 4)
 })
 
+t.test('a key may have a sender in a verified domain that it may use', async (t) => {
+  const app = await testDaemon(t)
+  const check = schemaCheck(app.daemon.routes)
+  const answer = await app.rest('POST', '/v1/api-keys', { body: { name: 'host1', sender: 'host1@A.test' } })
+  t.same(check('POST /api-keys', answer), [])
+  t.match(answer.json<Key>(), { sender: 'host1@a.test' })
+  t.match(await list(app), [{ sender: null }, { sender: 'host1@a.test' }])
+  t.match((await acts(app))[0], { action: 'api_key.created', details: { sender: 'host1@a.test' } })
+  const wrong: readonly (readonly [body: object, code: string])[] = [
+    [{ sender: 'host1' }, 'invalid_email_address'],
+    [{ sender: 'a..b@a.test' }, 'invalid_email_address'],
+    [{ sender: 'host1@elsewhere.test' }, 'invalid_from_address'],
+    [{ sender: 'host1@a.test', allowed_domains: ['b.test'] }, 'validation_error'],
+  ]
+  for (const [body, code] of wrong) {
+    const refused = await app.rest('POST', '/v1/api-keys', { body: { name: 'host1', ...body } })
+    t.equal(error(refused).code, code, refused.text)
+  }
+  t.match(await make(app, { name: 'none', sender: null }), { sender: null })
+})
+
 t.test('a revoked key fails at once at every listener, and stays revoked', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
@@ -192,9 +215,8 @@ t.test('a key for another workspace of the same user', async (t) => {
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const make = apiKeyRoutes({ read, commit: late, changes: { keyRevoked: () => undefined } }).find(
-    ({ method }) => method === 'POST',
-  )
+  const deps = { read, commit: late, domains: new SendingDomainCache(read), changes: { keyRevoked: () => undefined } }
+  const make = apiKeyRoutes(deps).find(({ method }) => method === 'POST')
   const principal = new ApiKeyCache({ read, commit }, app.now).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, fingerprint: () => '', header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })

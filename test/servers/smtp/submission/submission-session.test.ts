@@ -1,5 +1,6 @@
 /** The policy of the submission session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
+import { parseAddress } from '../../../../src/base/mail/address.js'
 import { Refusal } from '../../../../src/base/mail/refusal.js'
 import type { SubmittedMessage } from '../../../../src/outbound/sending/submitted-message.js'
 import { defaultSubmissionLimits } from '../../../../src/servers/smtp/submission/submission-deps.js'
@@ -18,6 +19,7 @@ interface Opened {
 }
 
 const principal = createKeylessPrincipal('ws_1')
+const host = createKeylessPrincipal('ws_1', parseAddress('host1@example.test'))
 const letter = 'From: a@example.test\r\n\r\nhello\r\n'
 
 function authenticateGood(password: string): Principal {
@@ -91,6 +93,31 @@ const dialogues: readonly Dialogue[] = [
     settings: { allow_plaintext_loopback: true },
     connection: { tls: null, remoteAddress: '127.0.0.1' },
     steps: [auth, mail],
+  },
+  {
+    name: 'a sender that is no address, where senders are replaced',
+    deps: { trusted: () => host },
+    steps: [['MAIL FROM:<root@(none)>', /^250 2\.1\.0 Ok$/], rcpt, data, ['MAIL FROM:<root', /^501 /]],
+  },
+  {
+    name: 'a sender that is no address, elsewhere',
+    deps: { trusted: () => principal },
+    steps: [['MAIL FROM:<root@(none)>', /^553 5\.1\.7 /]],
+  },
+  {
+    name: 'lines that are too long, where they are wrapped',
+    deps: { trusted: () => host, lineWrapper: { wrap: async () => Buffer.from(letter) } },
+    steps: [mail, rcpt, [`DATA From: a@example.test\r\n\r\n${'x'.repeat(999)}\r\n`, /^250 2\.0\.0 /]],
+  },
+  {
+    name: 'lines that are too long and cannot be wrapped',
+    deps: { trusted: () => host, lineWrapper: { wrap: async () => null } },
+    steps: [mail, rcpt, [`DATA From: a@example.test\r\n\r\n${'x'.repeat(999)}\r\n`, /^550 5\.6\.0 line 3 has 999/]],
+  },
+  {
+    name: 'lines that are too long, elsewhere',
+    deps: { trusted: () => principal, lineWrapper: { wrap: async () => Buffer.from(letter) } },
+    steps: [mail, rcpt, [`DATA From: a@example.test\r\n\r\n${'x'.repeat(999)}\r\n`, /^550 5\.6\.0 line 3 has 999/]],
   },
   { name: 'a trusted network needs no key', deps: { trusted: () => principal }, steps: [mail, rcpt, data] },
   {

@@ -42,7 +42,15 @@ t.test('the cache keeps keys, checks them on every use, and drops them when noti
   const principal = cache.authenticate(key.secret, '192.0.2.1')
   t.same(
     principal,
-    { workspaceId, keyId: key.row.id, userId, role: 'owner', scopes: ['full'], allowedDomains: ['a.test'] },
+    {
+      workspaceId,
+      keyId: key.row.id,
+      userId,
+      role: 'owner',
+      scopes: ['full'],
+      allowedDomains: ['a.test'],
+      sender: null,
+    },
     'an unknown key is not remembered',
   )
   const before = reads

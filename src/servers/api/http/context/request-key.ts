@@ -1,6 +1,6 @@
 /**
  * Finds the API key of a request where client libraries put it: as the bearer token, as the password of Basic, as the
- * access key id of an AWS signature, or in a field of its own.
+ * access key id of an AWS signature, or in a separate field.
  *
  * An AWS signature is not checked: the server would need the key itself for that, and it stores only a hash. TLS
  * protects the key, as it does a bearer token.

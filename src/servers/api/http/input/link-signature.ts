@@ -1,19 +1,8 @@
-/**
- * Signatures of links that need no key: an HMAC-SHA256 over everything in the link.
- *
- * A link gives access to anyone who has it, so the signature is in the query, which is never logged.
- */
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+/** Checks the signatures of links that need no key (`platform/signed-link`), and the query in which they come. */
+import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { Refusal } from '../../../../base/mail/refusal.js'
-
-/** The subject of a link: its purpose first, then its values, the time of its end among them. */
-type LinkParts = readonly [purpose: string, ...values: readonly (string | number)[]]
-
-/** Signs a JSON text, so that different links never have the same text. */
-export function signLink(secret: KeyObject, parts: LinkParts): string {
-  return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
-}
+import { type LinkParts, signLink } from '../../../../base/platform/signed-link.js'
 
 /** Throws a Refusal `forbidden` for a wrong signature. */
 export function verifyLink(secret: KeyObject, parts: LinkParts, signature: string): void {
@@ -38,8 +27,3 @@ export const linkQuery = z.strictObject({
 })
 
 export type LinkQuery = z.output<typeof linkQuery>
-
-/** The query of a link. `linkQuery` parses it. */
-export function formatLinkQuery(workspaceId: string, expiresAt: number, signature: string): string {
-  return new URLSearchParams({ workspace: workspaceId, expires: String(expiresAt), signature }).toString()
-}

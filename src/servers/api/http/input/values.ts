@@ -8,6 +8,7 @@ import {
   type DomainName,
   explainAddress,
   formatForDisplay,
+  tryParseAddress,
   tryParseDomainName,
   tryParseForeignAddress,
 } from '../../../../base/mail/address.js'
@@ -49,6 +50,15 @@ export const address: z.ZodType<Address, string> = textSchema(
   addressRule,
   MAX_ADDRESS_LENGTH,
   tryParseForeignAddress,
+  addressIssue,
+  explainRule,
+)
+
+/** An address that mail is sent from. */
+export const senderAddress: z.ZodType<Address, string> = textSchema(
+  addressRule,
+  MAX_ADDRESS_LENGTH,
+  tryParseAddress,
   addressIssue,
   explainRule,
 )

@@ -1,0 +1,94 @@
+/**
+ * Hands a message to the submission listener, over TLS where the server offers it. The certificate is verified, except on
+ * loopback, where the server's own may be self-signed.
+ */
+import { hostname } from 'node:os'
+import SMTPConnection, { type SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection'
+import { isLoopback } from '../../base/platform/ip-address.js'
+import { type ExitCode, exitCodes, SendmailFault } from './exit-codes.js'
+import type { SendmailSettings } from './settings.js'
+
+export interface OutgoingMessage {
+  /** Empty for the null sender. */
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly raw: Buffer
+}
+
+/** Milliseconds. Programs such as cron wait for the answer. */
+const CONNECT_TIMEOUT = 10_000
+const ANSWER_TIMEOUT = 60_000
+
+type Phase = 'connection' | 'login' | 'message'
+
+/**
+ * Resolves once the server has accepted the message. Throws a SendmailFault: `temporaryFailure` if the server is away or
+ * asks to come again.
+ */
+export async function handOver(settings: SendmailSettings, message: OutgoingMessage): Promise<void> {
+  const isLocal = settings.host === 'localhost' || isLoopback(settings.host)
+  const connection = new SMTPConnection({
+    ...{ host: settings.host, port: settings.port, name: hostname() },
+    ...{ connectionTimeout: CONNECT_TIMEOUT, greetingTimeout: CONNECT_TIMEOUT, socketTimeout: ANSWER_TIMEOUT },
+    allowInternalNetworkInterfaces: true,
+    requireTLS: settings.key !== null && !isLocal,
+    tls: { rejectUnauthorized: !isLocal },
+  })
+  try {
+    await step(connection, 'connection', (done) => connection.connect(done))
+    const { key } = settings
+    if (key !== null)
+      await step(connection, 'login', (done) =>
+        connection.login({ user: 'sendmail', pass: key, method: 'PLAIN' }, done),
+      )
+    const { sender, recipients, raw } = message
+    const envelope = {
+      from: sender === '' ? (false as const) : sender,
+      to: [...recipients],
+      size: raw.length,
+      use8BitMime: true,
+    }
+    const sent = await step<SMTPConnectionSendInfo>(connection, 'message', (done) =>
+      connection.send(envelope, raw, done),
+    )
+    const [rejected] = sent?.rejectedErrors ?? []
+    if (rejected !== undefined) throw new SendmailFault(exitCodes.noUser, rejected.message)
+  } finally {
+    connection.quit()
+  }
+}
+
+type Done<Value> = (error?: Error | null, value?: Value) => void
+
+/** An error of the socket ends the step too. */
+function step<Value>(
+  connection: SMTPConnection,
+  phase: Phase,
+  act: (done: Done<Value>) => void,
+): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(toFault(error, phase))
+    connection.once('error', fail)
+    act((error, value) => {
+      connection.off('error', fail)
+      if (error != null) fail(error)
+      else resolve(value)
+    })
+  })
+}
+
+function toFault(error: Error & { responseCode?: number; command?: string }, phase: Phase): SendmailFault {
+  if (error instanceof SendmailFault) return error
+  return new SendmailFault(exitCodeOf(error, phase), error.message)
+}
+
+function exitCodeOf(
+  { responseCode = 0, command = '' }: { responseCode?: number; command?: string },
+  phase: Phase,
+): ExitCode {
+  if (responseCode < 500) return exitCodes.temporaryFailure
+  if (phase === 'login' || responseCode === 530) return exitCodes.noPermission
+  if (command.startsWith('RCPT')) return exitCodes.noUser
+  if (command.startsWith('MAIL') && responseCode === 552) return exitCodes.dataError
+  return command.startsWith('DATA') ? exitCodes.dataError : exitCodes.unavailable
+}

@@ -1,0 +1,51 @@
+/** What a program that fails prints on standard error: the advice for an ordinary user, priorities for the journal. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createInstallation, programFile } from '../../../helpers/cli/command-line.js'
+import { temporaryFolder } from '../../../helpers/database/database.js'
+import { plainNode } from '../../../helpers/programs/plain-node.js'
+
+const root = process.getuid?.() === 0
+const nobody = 65_534
+
+t.test(
+  'a configuration that is closed to the user says whose rights are needed',
+  { skip: !root && 'not root' },
+  async (t) => {
+    const { config, folder } = createInstallation(t)
+    chmodSync(folder, 0o755)
+    chmodSync(config, 0o640)
+    const runAsNobody = (...words: readonly string[]): ReturnType<typeof spawnSync> =>
+      spawnSync('env', plainNode(programFile, ...words, '--config', config), {
+        encoding: 'utf8',
+        uid: nobody,
+        gid: nobody,
+      })
+    const advice = 'not permitted for the user nobody: run the command as root, or as the user posthorn'
+    t.match(runAsNobody('queue', 'list'), {
+      status: 1,
+      stderr: new RegExp(`: cannot be read: EACCES.*: ${advice}\\n$`),
+    })
+    const { stdout } = runAsNobody('queue', 'list', '--json')
+    t.match(JSON.parse(String(stdout)), { ok: false, problems: [{ key: '', message: new RegExp(`${advice}$`) }] })
+  },
+)
+
+t.test('each line for the journal has the priority of an error, and no line elsewhere', async (t) => {
+  const file = join(temporaryFolder(t), 'stderr')
+  const output = openSync(file, 'w')
+  const { dev, ino } = fstatSync(output)
+  const words = plainNode(programFile, 'nonsense')
+  for (const journal of [`${dev}:${ino}`, '1:1']) {
+    const env = { PATH: process.env['PATH'] ?? '', JOURNAL_STREAM: journal }
+    t.equal(spawnSync('env', words, { env, stdio: ['ignore', 'ignore', output] }).status, 2)
+  }
+  closeSync(output)
+  const written = readFileSync(file, 'utf8')
+  t.match(
+    written,
+    /^<3>posthorn: unknown command: nonsense\n<3>"posthorn help" .*\nposthorn: unknown command.*\n"posthorn/,
+  )
+})

@@ -73,24 +73,16 @@ export function fillTexts(value: unknown, person: Person): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fillTexts(item, person)]))
 }
 
-const bodyLink = /%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%/g
+const link = /%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%/g
 
 /** The links become our own. An address to which readers write is left out, because there is a link for it. */
 export function replaceBodyLinks(body: string): string {
-  return body.replace(bodyLink, (written) => (written.endsWith('_url%') ? `{{${UNSUBSCRIBE_URL}}}` : ''))
+  return body.replace(link, (written) => (written.endsWith('_url%') ? `{{${UNSUBSCRIBE_URL}}}` : ''))
 }
-
-/** Characters. A longer field is refused later. */
-const MAX_FIELD = 8_192
-
-const fieldLink = /<(?:mailto:)?%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%(?:\?[^<>]{0,200})?>/g
 
 /** The elements of a field List-Unsubscribe that the client wrote itself. Empty if there are none. */
 export function removeFieldLinks(value: string): string {
-  if (value.length > MAX_FIELD) return value
-  const elements = value.replace(fieldLink, '').split(',')
-  return elements
-    .map((element) => element.trim())
-    .filter((element) => element !== '')
-    .join(', ')
+  if (value.search(link) === -1) return value
+  const elements = [...value.matchAll(/<[^<>]*>/g)].map(([element]) => element)
+  return elements.filter((element) => element.search(link) === -1).join(', ')
 }

@@ -115,7 +115,10 @@ export class MailgunMail {
         open: fields['o:tracking-opens'] ?? fields['o:tracking'],
         click: fields['o:tracking-clicks'] ?? fields['o:tracking'],
       },
-      ...toFiles(this.filesOf(person)),
+      ...toFiles([
+        ...(fields.attachment ?? []).map((file) => ({ ...toFile(file), contentId: undefined })),
+        ...(fields.inline ?? []).map((file) => ({ ...toFile(file), contentId: file.filename })),
+      ]),
     })
   }
 
@@ -154,18 +157,14 @@ export class MailgunMail {
     const filled = fillTexts(this.data, person)
     return isRecord(filled) ? filled : {}
   }
+}
 
-  /** A thread that composes an email takes over its bytes, so each of several emails has its own. */
-  private filesOf(person: Person | null): Parameters<typeof toFiles>[0] {
-    const { attachment = [], inline = [] } = this.fields
-    const isShared = person !== null && this.length > 1
-    return [
-      ...attachment.map((file) => ({ ...file, contentId: undefined })),
-      ...inline.map((file) => ({ ...file, contentId: file.filename })),
-    ].map(({ filename, content, contentType, contentId }) => {
-      return { filename, content: isShared ? Buffer.from(content) : content, contentType, contentId }
-    })
-  }
+type File = NonNullable<MailgunFields['attachment']>[number]
+
+function toFile({ filename, content, contentType }: File): Pick<File, 'filename' | 'content'> & {
+  readonly contentType: string | undefined
+} {
+  return { filename, content, contentType }
 }
 
 /** Whether values of a template have placeholders. Throws a Refusal if they are too many to be filled for each recipient. */

@@ -51,6 +51,7 @@ const style: BatchStyle<Sent> = {
   keepsSuppressed: true,
   strict: true,
   inParts: true,
+  sharesBytes: true,
   toItem: ({ enqueued }) => toSent(enqueued.email.message_id),
   toAnswer: ([first]) => first,
 }

@@ -34,6 +34,13 @@ export function firstUuidv7(now: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}`
 }
 
+/** Epoch milliseconds, or null if the text is no UUIDv7. */
+export function timeOfUuid(text: string): number | null {
+  const [, high = '', low = ''] =
+    /^([\da-f]{8})-([\da-f]{4})-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.exec(text) ?? []
+  return high === '' ? null : Number.parseInt(high + low, 16)
+}
+
 function formatUuid(bytes: Buffer, now: number): string {
   bytes.writeUIntBE(now, 0, 6)
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f)

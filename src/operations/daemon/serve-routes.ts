@@ -20,6 +20,7 @@ export interface ServedRoutes {
 /** Begins to answer requests; returns the routes. `files` are those of the dashboard, or null if it is off. */
 export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | null): ServedRoutes {
   const { service, ui, api: settings } = parts.config
+  const { hostname, public_url: publicUrl } = service
   const acceptors = buildAcceptors(parts)
   const routes = buildApiRoutes(parts, acceptors)
   const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: service.public_url })
@@ -28,7 +29,7 @@ export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | n
   const readDocument = runOnce(() => JSON.stringify(buildDocument()))
   const info = { version, server: service.public_url }
   const compatible = {
-    services: buildCompatibleServices(settings.compatible, acceptors),
+    services: buildCompatibleServices(settings.compatible, { ...parts, ...acceptors, hostname, publicUrl }),
     readDocument: (one: CompatibleService) => JSON.stringify(buildServiceDocument(one, info)),
     explainPath: (path: string) => explainForeignPath(path, settings.compatible),
   }

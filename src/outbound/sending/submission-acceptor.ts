@@ -19,7 +19,7 @@ import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
 import { replaceSenders } from './replace-senders.js'
 import type { VerifiedDomains } from './sender-policy.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
-import type { SubmittedMessage } from './submitted-message.js'
+import type { SendingOptions, SubmittedMessage } from './submitted-message.js'
 
 interface AcceptedEmail {
   /** The names of fields that occurred more than once. Only the last of each is sent. Absent if there are none. */
@@ -41,6 +41,8 @@ export interface SubmissionExtras {
   /** It counts before that of the message. Null if there is none. */
   readonly idempotencyKey?: string | null
   readonly tags?: readonly Tag[]
+  /** They count before those of the message. Null leaves it to the message. */
+  readonly options?: Pick<SendingOptions, 'trackOpens' | 'trackClicks' | 'scheduledFor'>
   /** True if nothing is sent: the email is recorded as cancelled. */
   readonly isTest?: boolean
   /** True if the email is also recorded when all of its recipients are suppressed. */
@@ -90,10 +92,13 @@ export class SubmissionAcceptor {
 
 function addExtras(
   written: HeaderOptions,
-  { idempotencyKey = null, tags = [], isTest = false }: SubmissionExtras,
+  { idempotencyKey = null, tags = [], options, isTest = false }: SubmissionExtras,
 ): HeaderOptions {
   return {
     ...written,
+    trackOpens: options?.trackOpens ?? written.trackOpens,
+    trackClicks: options?.trackClicks ?? written.trackClicks,
+    scheduledFor: options?.scheduledFor ?? written.scheduledFor,
     idempotencyKey: idempotencyKey ?? written.idempotencyKey,
     tags: [...written.tags, ...tags],
     dropped: isTest || written.dropped === true,

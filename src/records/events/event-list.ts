@@ -1,8 +1,8 @@
 /**
- * Lists the events of a workspace, newest first, in pages.
+ * Lists the events of a workspace in pages, newest first or oldest first.
  *
  * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index has
- * the events of one type in this order, and the newest of each type are merged. So a page costs the same however many
+ * the events of one type in this order, and the first of each type are merged. So a page costs the same however many
  * events there are and however few match; a page of a recipient costs one more look-up for each 131,072 events.
  * Internal types are never read.
  *
@@ -15,12 +15,14 @@ import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../base/storage/tables/email-tables.js'
 import { findLogRange, seqAtTime } from './event-times.js'
 import { eventTypes } from './payloads.js'
-import { newestOfRecipient } from './recipient-events.js'
+import { firstOfRecipient, type Order } from './recipient-events.js'
 
 /** Undefined fields match any event. */
 export interface EventFilter {
   readonly workspaceId: string
   readonly type?: EventType | undefined
+  /** In place of `type`: events of any of these types. */
+  readonly types?: readonly EventType[] | undefined
   readonly emailId?: string | undefined
   /** Upper and lower case are equal. */
   readonly recipient?: string | undefined
@@ -36,22 +38,27 @@ export type ListedEvent = Pick<EventsTable, Exclude<(typeof columns)[number], 's
 
 interface PageRequest {
   /** The page has only events with a smaller `seq`. Undefined starts from the newest. */
-  readonly before: number | undefined
+  readonly before?: number | undefined
+  /** The page has only events with a greater `seq`. Undefined ends with the oldest. */
+  readonly after?: number | undefined
+  /** `desc` is newest first, and the default. */
+  readonly order?: Order
   readonly limit: number
 }
 
 export async function listEvents(
   read: Read,
   filter: EventFilter,
-  { before, limit }: PageRequest,
+  { before, after = -1, order = 'desc', limit }: PageRequest,
 ): Promise<readonly ListedEvent[]> {
-  const { workspaceId, type, emailId, from, to } = filter
+  const { workspaceId, type, types = type === undefined ? eventTypes : [type], emailId, from, to } = filter
   if (emailId !== undefined && !isEmailOfWorkspace(read, emailId, workspaceId)) return []
   const { first, end } = findLogRange(read)
   const range = {
-    types: type === undefined ? eventTypes : [type],
-    from: from === undefined ? first : seqAtTime(read, from),
+    types,
+    from: Math.max(after + 1, from === undefined ? first : seqAtTime(read, from)),
     before: Math.min(before ?? end, to === undefined ? end : seqAtTime(read, to)),
+    order,
     limit,
   }
   const page = await findPage(read, filter, range)
@@ -86,69 +93,83 @@ interface SeqRange {
   readonly limit: number
 }
 
-type TypesPage = SeqRange & { readonly types: readonly EventType[] }
+type OrderedRange = SeqRange & { readonly order: Order }
+type TypesPage = OrderedRange & { readonly types: readonly EventType[] }
 
 async function findPage(read: Read, filter: EventFilter, page: TypesPage): Promise<readonly SeqRow[]> {
   const { workspaceId, emailId, recipient } = filter
   if (emailId === undefined) {
-    if (recipient !== undefined) return newestOfRecipient(read, { ...page, workspaceId, recipient })
-    return mergeTypes(page, (ofType) => seqsOfType(read, { ...ofType, workspaceId }))
+    if (recipient !== undefined) return firstOfRecipient(read, { ...page, workspaceId, recipient })
+    return mergeTypes(page, (ofType) => seqsOfType[page.order](read, { ...ofType, workspaceId }))
   }
-  if (recipient === undefined) return mergeTypes(page, (ofType) => seqsOfEmail(read, { ...ofType, emailId }))
-  return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }))
+  if (recipient === undefined)
+    return mergeTypes(page, (ofType) => seqsOfEmail[page.order](read, { ...ofType, emailId }))
+  return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }, page.order))
 }
 
-/** The newest `limit` events of one type in the range. */
+/** The first `limit` events of one type in the range. */
 type TypePage = SeqRange & { readonly type: EventType }
 
 async function mergeTypes(
-  { types, ...range }: TypesPage,
+  { types, order, ...range }: TypesPage,
   find: (page: TypePage) => readonly SeqRow[] | Promise<readonly SeqRow[]>,
 ): Promise<readonly SeqRow[]> {
-  const newest: SeqRow[] = []
-  for (const type of types) newest.push(...(await find({ ...range, type })))
-  return newest.sort((one, other) => other.seq - one.seq).slice(0, range.limit)
+  const found: SeqRow[] = []
+  for (const type of types) found.push(...(await find({ ...range, type })))
+  return found
+    .sort((one, other) => (order === 'desc' ? other.seq - one.seq : one.seq - other.seq))
+    .slice(0, range.limit)
 }
 
-function selectNewest<Values extends TypePage>({ db, slot }: StatementBuilder<Values>) {
+function selectFirst<Values extends TypePage>({ db, slot }: StatementBuilder<Values>, order: Order) {
   return db
     .selectFrom('events')
     .select('seq')
     .where('type', '=', slot('type'))
     .where('seq', '>=', slot('from'))
     .where('seq', '<', slot('before'))
-    .orderBy('seq', 'desc')
+    .orderBy('seq', order)
     .limit(slot('limit'))
 }
 
-const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()((builder) =>
-  selectNewest(builder).where('workspace_id', '=', builder.slot('workspaceId')),
+/** Makes the same read for each order. */
+function inBothOrders<Reader>(prepare: (order: Order) => Reader): Readonly<Record<Order, Reader>> {
+  return { asc: prepare('asc'), desc: prepare('desc') }
+}
+
+const seqsOfType = inBothOrders((order) =>
+  prepareRead<TypePage & { readonly workspaceId: string }>()((builder) =>
+    selectFirst(builder, order).where('workspace_id', '=', builder.slot('workspaceId')),
+  ),
 )
 
 type OfEmail = TypePage & { readonly emailId: string }
 
-const seqsOfEmail = prepareRead<OfEmail>()((builder) =>
-  selectNewest(builder).where('email_id', '=', builder.slot('emailId')),
+const seqsOfEmail = inBothOrders((order) =>
+  prepareRead<OfEmail>()((builder) => selectFirst(builder, order).where('email_id', '=', builder.slot('emailId'))),
 )
 
 type OfEmailAndRecipient = OfEmail & { readonly recipient: string }
 
-const stepOfEmail = prepareRead<OfEmailAndRecipient>()((builder) =>
-  selectNewest(builder)
-    .select(sql<number>`recipient is ${builder.slot('recipient')} collate nocase`.as('fits'))
-    .where('email_id', '=', builder.slot('emailId')),
+const stepOfEmail = inBothOrders((order) =>
+  prepareRead<OfEmailAndRecipient>()((builder) =>
+    selectFirst(builder, order)
+      .select(sql<number>`recipient is ${builder.slot('recipient')} collate nocase`.as('fits'))
+      .where('email_id', '=', builder.slot('emailId')),
+  ),
 )
 
 /** Checks the recipient of each event. The read itself has no such condition, so that a step ends after its rows. */
-async function scanEmail(read: Read, page: OfEmailAndRecipient): Promise<readonly SeqRow[]> {
+async function scanEmail(read: Read, page: OfEmailAndRecipient, order: Order): Promise<readonly SeqRow[]> {
   const found: SeqRow[] = []
-  let { before } = page
+  let { from, before } = page
   for (;;) {
-    const rows = stepOfEmail(read, { ...page, before, limit: ROW_STEP })
+    const rows = stepOfEmail[order](read, { ...page, from, before, limit: ROW_STEP })
     found.push(...rows.filter(({ fits }) => fits === 1))
     const last = rows[ROW_STEP - 1]
     if (last === undefined || found.length >= page.limit) return found
-    before = last.seq
+    if (order === 'desc') before = last.seq
+    else from = last.seq + 1
     await waitForStep()
   }
 }

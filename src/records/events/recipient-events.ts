@@ -1,5 +1,5 @@
 /**
- * Reads the events about one recipient, newest first.
+ * Reads the events about one recipient, newest first or oldest first.
  *
  * Recipients come in any order. In one index of all recipients, every event would therefore change a different page,
  * which costs more than the event. A *block* is 131,072 events in a row. The index begins with the block of the log that
@@ -16,6 +16,9 @@ const BLOCK_SIZE = 131_072
 /** The most blocks that one step looks into. */
 const BLOCK_STEP = 100
 
+/** The order of `seq`: `desc` is newest first. */
+export type Order = 'asc' | 'desc'
+
 interface RecipientPage {
   readonly workspaceId: string
   /** Upper and lower case are equal. */
@@ -24,6 +27,7 @@ interface RecipientPage {
   /** The range of `seq`: the first value is inside, the second outside. */
   readonly from: number
   readonly before: number
+  readonly order: Order
   readonly limit: number
 }
 
@@ -32,13 +36,13 @@ interface SeqRow {
 }
 
 /** Returns up to `limit` events. `from` and `before` may lie in the log or next to it. */
-export async function newestOfRecipient(read: Read, page: RecipientPage): Promise<readonly SeqRow[]> {
+export async function firstOfRecipient(read: Read, page: RecipientPage): Promise<readonly SeqRow[]> {
   const newest = blockOf(page.before - 1)
   const oldest = blockOf(page.from)
   const found: SeqRow[] = []
-  for (let block = newest; block >= oldest && found.length < page.limit; block -= 1) {
-    found.push(...readBlock(read, { ...page, block }))
-    if ((newest - block) % BLOCK_STEP === BLOCK_STEP - 1) await waitForStep()
+  for (let passed = 0; passed <= newest - oldest && found.length < page.limit; passed += 1) {
+    found.push(...readBlock(read, { ...page, block: page.order === 'desc' ? newest - passed : oldest + passed }))
+    if (passed % BLOCK_STEP === BLOCK_STEP - 1) await waitForStep()
   }
   return found.slice(0, page.limit)
 }
@@ -49,10 +53,11 @@ function blockOf(seq: number): number {
 
 type BlockPage = RecipientPage & { readonly block: number }
 
-/** Reads events in the order of `seq`, the newest first. */
-function readBlock(read: Read, { types, ...page }: BlockPage): readonly SeqRow[] {
+/** Reads events in their order. */
+function readBlock(read: Read, { types, order, ...page }: BlockPage): readonly SeqRow[] {
   if (anyInBlock(read, page).length === 0) return []
-  return types.flatMap((type) => seqsInBlock(read, { ...page, type })).sort((one, other) => other.seq - one.seq)
+  const found = types.flatMap((type) => seqsInBlock[order](read, { ...page, type }))
+  return found.sort((one, other) => (order === 'desc' ? other.seq - one.seq : one.seq - other.seq))
 }
 
 type BlockKey = Pick<BlockPage, 'workspaceId' | 'recipient' | 'block'>
@@ -72,16 +77,20 @@ const anyInBlock = prepareRead<BlockKey>()((builder) =>
 
 type BlockType = BlockKey & Pick<BlockPage, 'from' | 'before' | 'limit'> & { readonly type: EventType }
 
-const seqsInBlock = prepareRead<BlockType>()((builder) =>
-  builder.db
-    .selectFrom('events')
-    .select('seq')
-    .where(isInBlock(builder))
-    .where('workspace_id', '=', builder.slot('workspaceId'))
-    .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
-    .where('type', '=', builder.slot('type'))
-    .where('seq', '>=', builder.slot('from'))
-    .where('seq', '<', builder.slot('before'))
-    .orderBy('seq', 'desc')
-    .limit(builder.slot('limit')),
-)
+const seqsInBlock = { asc: prepareSeqsInBlock('asc'), desc: prepareSeqsInBlock('desc') } as const
+
+function prepareSeqsInBlock(order: Order) {
+  return prepareRead<BlockType>()((builder) =>
+    builder.db
+      .selectFrom('events')
+      .select('seq')
+      .where(isInBlock(builder))
+      .where('workspace_id', '=', builder.slot('workspaceId'))
+      .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
+      .where('type', '=', builder.slot('type'))
+      .where('seq', '>=', builder.slot('from'))
+      .where('seq', '<', builder.slot('before'))
+      .orderBy('seq', order)
+      .limit(builder.slot('limit')),
+  )
+}

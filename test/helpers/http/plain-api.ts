@@ -1,9 +1,9 @@
 /** The whole daemon with a REST listener without TLS on loopback, for client libraries that trust no test certificate. */
 import type { Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../daemon/test-daemon.js'
-import { openSink, type ScriptedSink } from '../smtp/scripted-sink.js'
+import { openSink, type ScriptedSink, type SinkScript } from '../smtp/scripted-sink.js'
 
-interface PlainApi {
+export interface PlainApi {
   readonly app: TestDaemon
   /** Receives the mail for `b.test`. */
   readonly sink: ScriptedSink
@@ -11,8 +11,12 @@ interface PlainApi {
   readonly host: string
 }
 
-export async function openPlainApi(t: Test, api: Readonly<Record<string, unknown>> = {}): Promise<PlainApi> {
-  const sink = await openSink()
+export async function openPlainApi(
+  t: Test,
+  api: Readonly<Record<string, unknown>> = {},
+  script: SinkScript = {},
+): Promise<PlainApi> {
+  const sink = await openSink({ script })
   t.teardown(() => sink.close())
   const listen = ['127.0.0.1:0', 'http://127.0.0.1:0']
   const app = await testDaemon(t, { routes: { 'b.test': sink }, settings: { api: { listen, ...api } } })

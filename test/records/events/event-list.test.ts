@@ -27,28 +27,41 @@ const event = fc.record({
   at: fc.nat({ max: 30 }),
 })
 
+const orders = fc.constantFrom('asc' as const, 'desc' as const)
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
 
 const filters: fc.Arbitrary<EventFilter> = fc.record({
   workspaceId: fc.constant('ws_1'),
   type: optional(fc.constantFrom('email.queued', 'email.sent', 'domain.failed')),
+  types: optional(fc.subarray(['email.queued', 'email.opened', 'domain.failed'] as const)),
   emailId: optional(fc.constantFrom('e1', 'e2', 'e3')),
   recipient: optional(fc.constantFrom('bob@b.test', 'Carol@b.test', 'dave@b.test')),
   from: optional(fc.nat({ max: 30 })),
   to: optional(fc.nat({ max: 30 })),
 })
 
-async function readAll(read: Read, filter: EventFilter, limit: number): Promise<readonly ListedEvent[]> {
+async function readAll(
+  read: Read,
+  filter: EventFilter,
+  order: 'asc' | 'desc',
+  limit: number,
+): Promise<readonly ListedEvent[]> {
   const all: ListedEvent[] = []
   for (;;) {
-    const page = await listEvents(read, filter, { before: all.at(-1)?.seq, limit })
+    const last = all.at(-1)?.seq
+    const page = await listEvents(read, filter, {
+      ...(order === 'asc' ? { after: last } : { before: last }),
+      order,
+      limit,
+    })
     all.push(...page)
     if (page.length < limit) return all
   }
 }
 
 /** Positions of the events that match, newest first. */
-function expected(events: readonly Full[], { workspaceId, type, emailId, recipient, from = 0, to = 99 }: EventFilter) {
+function expected(events: readonly Full[], filter: EventFilter) {
+  const { workspaceId, type, types, emailId, recipient, from = 0, to = 99 } = filter
   let time = 0
   return events
     .map((one, place) => {
@@ -59,7 +72,7 @@ function expected(events: readonly Full[], { workspaceId, type, emailId, recipie
       (one) =>
         one.workspaceId === workspaceId &&
         one.type !== 'webhook.test' &&
-        (type ?? one.type) === one.type &&
+        (types?.some((any) => any === one.type) ?? (type ?? one.type) === one.type) &&
         (emailId ?? one.emailId) === one.emailId &&
         (recipient ?? one.recipient)?.toLowerCase() === one.recipient?.toLowerCase() &&
         one.at >= from &&
@@ -78,15 +91,16 @@ t.test('every filter, alone and with others, at every size of a page', async (t)
   const fixed = (one: Full): Full => ({ ...one, workspaceId: one.emailId === 'e1' ? 'ws_1' : one.workspaceId })
   const model = fc.array(event, { maxLength: 60 }).map((list) => list.map(owned).map(fixed))
   await fc.assert(
-    fc.asyncProperty(model, filters, fc.integer({ min: 1, max: 7 }), async (events, filter, limit) => {
+    fc.asyncProperty(model, filters, orders, fc.integer({ min: 1, max: 7 }), async (events, filter, order, limit) => {
       await commit([
         { sql: 'delete from events', parameters: [] },
         { sql: 'update sqlite_sequence set seq = ?', parameters: [BLOCK_SIZE - 30] },
         ...events.map(buildEventWrite),
       ])
       const first = read<{ seq: number }>('select min(seq) as seq from events', [])[0]?.seq ?? 0
-      const found = (await readAll(read, filter, limit)).map(({ seq }) => seq - first)
-      const wanted = expected(events, filter)
+      const found = (await readAll(read, filter, order, limit)).map(({ seq }) => seq - first)
+      const newestFirst = expected(events, filter)
+      const wanted = order === 'desc' ? newestFirst : newestFirst.reverse()
       if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${found.join()} is not ${wanted.join()}`)
     }),
     { numRuns: 300 },
@@ -101,7 +115,8 @@ t.test('a step passes over events of other recipients of an email, and ends', as
   )
   await commit(many)
   const filter = { workspaceId: 'ws_1', emailId: 'e1', recipient: 'bob@b.test' }
-  t.match(await listEvents(read, filter, { before: undefined, limit: 5 }), [{ seq: 8 }])
+  t.match(await listEvents(read, filter, { limit: 5 }), [{ seq: 8 }])
+  t.match(await listEvents(read, filter, { order: 'asc', limit: 5 }), [{ seq: 8 }])
 })
 
 t.test('no read passes over events that it does not return', async (t) => {
@@ -126,6 +141,7 @@ t.test('no read passes over events that it does not return', async (t) => {
             const filter = { workspaceId: 'ws_1', type, emailId, recipient, from, to }
             const reads = await recordReads(async () => {
               await listEvents(read, filter, { before: 12, limit: 51 })
+              await listEvents(read, filter, { after: 3, order: 'asc', limit: 51 })
             })
             t.ok(reads.length > 0)
             for (const one of reads) {

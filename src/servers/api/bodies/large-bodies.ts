@@ -5,6 +5,7 @@
 import type { z } from 'zod'
 import { bulkRequest } from '../audiences/bulk-contacts.js'
 import { broadcastChange, broadcastRequest } from '../broadcasts/broadcast-fields.js'
+import { mailgunSuppressions } from '../compatible/mailgun-suppressions.js'
 import { postmarkBatch, postmarkEmail, postmarkTemplateBatch } from '../compatible/postmark.js'
 import { sendGridMail } from '../compatible/sendgrid-mail.js'
 import { sesBulkEmail, sesEmail } from '../compatible/ses-email.js'
@@ -38,6 +39,7 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   sesEmail,
   sesBulkEmail,
   zeptoMail,
+  mailgunSuppressions,
 }
 
 const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))

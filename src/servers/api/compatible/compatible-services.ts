@@ -1,22 +1,21 @@
 /** The hosted services whose client libraries work unchanged, and what to say of the paths of others. */
-import type { EmailAcceptance } from '../emails/email-acceptance.js'
-import type { MessageAcceptance } from '../emails/message-acceptance.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
+import { mailgunService } from './mailgun.js'
+import type { MailgunDeps } from './mailgun-domain.js'
 import { postmarkService } from './postmark.js'
 import { sendGridService } from './sendgrid.js'
 import { sesService } from './ses.js'
 import { zeptoMailService } from './zeptomail.js'
 
 /** Those that `api.compatible` names. */
-export function buildCompatibleServices(
-  names: readonly string[],
-  { acceptance, messages }: { readonly acceptance: EmailAcceptance; readonly messages: MessageAcceptance },
-): readonly CompatibleService[] {
+export function buildCompatibleServices(names: readonly string[], deps: MailgunDeps): readonly CompatibleService[] {
+  const { acceptance, messages } = deps
   return [
     postmarkService(acceptance),
     sendGridService(acceptance),
     sesService(acceptance, messages),
     zeptoMailService(acceptance),
+    mailgunService(deps),
   ].filter(({ name }) => names.includes(name))
 }
 

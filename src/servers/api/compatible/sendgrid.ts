@@ -31,6 +31,7 @@ const style: BatchStyle<z.output<typeof sent>> = {
   keepsSuppressed: true,
   strict: true,
   inParts: true,
+  sharesBytes: true,
   toItem: ({ enqueued }) => ({ id: enqueued.email.id }),
   toAnswer: ([first]) => first,
 }

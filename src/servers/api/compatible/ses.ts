@@ -66,7 +66,7 @@ function toResult({ enqueued }: Accepted): { readonly MessageId: string } {
 }
 
 const bulkStyle: BatchStyle<Result> = {
-  ...{ ...manner, strict: false, inParts: true },
+  ...{ ...manner, strict: false, inParts: true, sharesBytes: true },
   toItem: (accepted) => ({ Status: 'SUCCESS', ...toResult(accepted) }),
   toAnswer: (items) => ({
     BulkEmailEntryResults: items.map((item) =>

@@ -42,7 +42,11 @@ function toAnswer(id: string): z.output<typeof sent> {
 /** Mail to suppressed recipients is accepted, and reported as suppressed. */
 const manner = { tracksByDefault: false, keepsSuppressed: true }
 const style: EmailStyle<unknown> = { ...manner, toItem: ({ enqueued }) => toAnswer(enqueued.email.id) }
-const batchStyle: BatchStyle<unknown> = { ...style, strict: true, inParts: true, toAnswer: ([first]) => first }
+const batchStyle: BatchStyle<unknown> = {
+  ...style,
+  ...{ strict: true, inParts: true, sharesBytes: true },
+  toAnswer: ([first]) => first,
+}
 
 function sendRoute(acceptance: EmailAcceptance, path: (typeof PATHS)[number]): Route {
   const isBatch = path.endsWith('/batch')

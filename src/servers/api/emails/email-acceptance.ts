@@ -16,6 +16,7 @@ import type { BatchQuotaCheck } from '../../../workspaces/accounts/limits/quota.
 import type { Call } from '../http/route/route.js'
 import type { EmailRequest } from './email-request.js'
 import { parseIdempotencyKey, withStoredAnswer } from './idempotency-key.js'
+import { copyBytes } from './own-bytes.js'
 import { buildRequestedEmail, type Manner } from './requested-email.js'
 import { StoredParts, type StoredPartsDeps } from './stored-parts.js'
 
@@ -56,6 +57,8 @@ export interface BatchStyle<Item> extends EmailStyle<Item> {
    * refused, so that either all of it is stored or nothing.
    */
   readonly inParts: boolean
+  /** True if emails of a request may have the same bodies or files. */
+  readonly sharesBytes?: boolean
   readonly toAnswer: (items: readonly (Item | Refusal)[]) => unknown
 }
 
@@ -148,7 +151,8 @@ class Batch<Item> {
   private async compose(request: EmailRequest | Refusal, index: number): Promise<void> {
     try {
       if (request instanceof Refusal) throw request
-      const requested = await buildRequestedEmail(request, this.call.now, this.stored, this.style)
+      const own = this.style.sharesBytes === true ? copyBytes(request) : request
+      const requested = await buildRequestedEmail(own, this.call.now, this.stored, this.style)
       const size = minSizeOf(requested.content)
       this.bytes += size
       const prepared = await this.deps.composer.compose(this.call.principal, requested, this.call.now)

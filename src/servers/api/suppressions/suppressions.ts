@@ -144,12 +144,18 @@ function removeRoute(deps: Store): Route {
   })
 }
 
-async function removeFromList(
+async function removeFromList(store: Store, principal: Principal, found: Suppression, at: number): Promise<Answer> {
+  if (await removeAudited(store, principal, found, at)) return noContent
+  throw suppressionNotFound(found.id)
+}
+
+/** Removes a record, and notes in the audit log who did. Resolves to false if it is gone already. */
+export function removeAudited(
   { commit }: Store,
   principal: Principal,
   { workspace_id: workspaceId, id, email, reason }: Suppression,
   at: number,
-): Promise<Answer> {
+): Promise<boolean> {
   const act = {
     workspaceId,
     actor: actorOf(principal),
@@ -158,8 +164,7 @@ async function removeFromList(
     at,
     details: { email, reason },
   } as const
-  if (await tryCommit(commit([removeSuppression({ workspaceId, id }), recordAuditEntry(act)]))) return noContent
-  throw suppressionNotFound(id)
+  return tryCommit(commit([removeSuppression({ workspaceId, id }), recordAuditEntry(act)]))
 }
 
 function suppressionNotFound(id: string): Refusal {

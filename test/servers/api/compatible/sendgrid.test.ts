@@ -119,3 +119,19 @@ t.test('errors name the field', async (t) => {
   })
   t.match(unnamed.json(), { errors: [{ field: 'content' }, { field: 'personalizations[0].subject' }] })
 })
+
+t.test('all emails of a request have the whole body and the whole file', async (t) => {
+  const to = ['xia@b.test', 'yan@b.test', 'zac@b.test']
+  await service.send({
+    ...{ from: 'app@a.test', subject: 'hello', html: '<p>much to read</p>'.repeat(5_000) },
+    personalizations: to.map((address) => ({ to: address })),
+    attachments: [{ filename: 'a.txt', content: Buffer.alloc(100_000, 'a').toString('base64'), type: 'text/plain' }],
+  })
+  const isOne = (given: string): boolean => to.some((address) => given.startsWith(`<${address}>`))
+  const arrived = (): typeof sink.messages => sink.messages.filter(({ rcptTo }) => rcptTo.some(isOne))
+  await sink.waitUntil(() => arrived().length === 3)
+  for (const { raw } of arrived()) {
+    const mail = await simpleParser(raw)
+    t.match([String(mail.html).length, mail.attachments[0]?.content.length], [95_000, 100_000])
+  }
+})

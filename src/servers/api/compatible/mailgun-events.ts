@@ -1,0 +1,134 @@
+/** The events of the workspace for Mailgun's clients, in pages. */
+import { z } from 'zod'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import { type EventFilter, type ListedEvent, listEvents } from '../../../records/events/event-list.js'
+import { type Email, emailById } from '../../../records/messages/email/email.js'
+import { findEmailsOfRequest } from '../../../records/messages/email/emails-of-request.js'
+import { type Answer, json } from '../http/answer.js'
+import { type Call, type Route, route } from '../http/route/route.js'
+import { type MailgunDeps, requireDomain } from './mailgun-domain.js'
+import { readTags, toMailgunEvent } from './mailgun-event.js'
+import {
+  decodePage,
+  type EventPageQuery,
+  encodePage,
+  firstPosition,
+  mailgunEventQuery,
+  toEventQuery,
+} from './mailgun-event-query.js'
+
+/** Events that are looked at in one turn of the event loop. */
+const STEP = 100
+/** Events that one page looks at, if some of them are found. */
+const MAX_STEPS = 100
+
+const paging = z.object({ first: z.string(), last: z.string(), next: z.string(), previous: z.string() })
+const page = z.object({ items: z.array(z.record(z.string(), z.unknown())), paging }).meta({ id: 'MailgunEvents' })
+
+const common = { method: 'GET', area: 'read', tag: 'Events', refusals: [] } as const
+const answers = { 200: { description: 'A page. The page after the last is empty.', schema: page } }
+const domain = 'A domain of the workspace. The events are those of all its domains.'
+
+export function mailgunEventRoutes(deps: MailgunDeps): readonly Route[] {
+  return [
+    route({
+      ...{ ...common, path: '/v3/:domain/events', summary: 'List events', answers, params: { domain } },
+      query: mailgunEventQuery,
+      run: (call) => {
+        const given = Object.fromEntries(call.search())
+        return answerPage(deps, call, given, toEventQuery(call.query, firstPosition))
+      },
+    }),
+    route<unknown>({
+      ...{ ...common, path: '/v3/:domain/events/:page', summary: 'List a further page of events', answers },
+      params: { domain, page: 'The last part of a URL in `paging`.' },
+      // Clients send the query again, which the token has.
+      query: z.record(z.string(), z.unknown()).optional(),
+      run: (call) => {
+        const { query, page } = decodePage(call.params['page'] ?? '')
+        return answerPage(deps, call, query, page)
+      },
+    }),
+  ]
+}
+
+async function answerPage(
+  deps: MailgunDeps,
+  call: Call<unknown>,
+  given: Readonly<Record<string, string>>,
+  query: EventPageQuery,
+): Promise<Answer> {
+  const name = requireDomain(deps, call)
+  const found = await new EventPage(deps.read, call.principal.workspaceId, query).find()
+  const urlOf = (seq: number | null, isBack: boolean): string =>
+    `${deps.publicUrl}/v3/${name}/events/${encodePage(given, { seq, isBack })}`
+  const { seq } = query.position
+  return json(200, {
+    items: found.map(({ event, email }) => toMailgunEvent(event, email)),
+    paging: {
+      first: urlOf(null, false),
+      last: urlOf(null, true),
+      next: urlOf(found.at(-1)?.event.seq ?? seq, false),
+      previous: urlOf(found[0]?.event.seq ?? seq, true),
+    },
+  } satisfies z.output<typeof page>)
+}
+
+interface FoundEvent {
+  readonly event: ListedEvent
+  readonly email: Email | undefined
+}
+
+/** The events of one page. Those that the indexes cannot tell apart are looked at in steps. */
+class EventPage {
+  private readonly emails = new Map<string, Email | undefined>()
+  private readonly filter: EventFilter
+  /** The emails with the Message-ID of the query. Null if it has none. */
+  private readonly emailIds: ReadonlySet<string> | null
+
+  constructor(
+    private readonly read: Read,
+    private readonly workspaceId: string,
+    private readonly query: EventPageQuery,
+  ) {
+    const { types, recipient, from, to, messageId } = query
+    this.emailIds = messageId === undefined ? null : new Set(findEmailsOfRequest(read, { workspaceId, messageId }))
+    const [only, ...others] = this.emailIds ?? []
+    this.filter = { workspaceId, types, recipient, from, to, ...(others.length === 0 ? { emailId: only } : {}) }
+  }
+
+  async find(): Promise<readonly FoundEvent[]> {
+    const { position, order, limit } = this.query
+    if (this.emailIds?.size === 0) return []
+    const direction = position.isBack === (order === 'asc') ? 'desc' : 'asc'
+    const found: FoundEvent[] = []
+    let at = position.seq ?? undefined
+    for (let step = 1; ; step += 1) {
+      const range = direction === 'asc' ? { after: at } : { before: at }
+      const rows = await listEvents(this.read, this.filter, { ...range, order: direction, limit: STEP })
+      found.push(...rows.flatMap((event) => this.select(event)))
+      at = rows.at(-1)?.seq
+      if (rows.length < STEP || found.length >= limit || (step >= MAX_STEPS && found.length > 0)) break
+      await waitForStep()
+    }
+    const page = found.slice(0, limit)
+    return position.isBack ? page.reverse() : page
+  }
+
+  /** The event, if it is one of those that are asked for. */
+  private select(event: ListedEvent): readonly FoundEvent[] {
+    const { tags } = this.query
+    if (this.emailIds !== null && !this.emailIds.has(event.email_id ?? '')) return []
+    const email = this.findEmail(event.email_id)
+    if (tags === null) return [{ event, email }]
+    const { words } = readTags(event, email)
+    return tags.some((all) => all.every((tag) => words.includes(tag))) ? [{ event, email }] : []
+  }
+
+  private findEmail(id: string | null): Email | undefined {
+    if (id === null) return undefined
+    if (!this.emails.has(id)) this.emails.set(id, emailById(this.read, { workspaceId: this.workspaceId, id })[0])
+    return this.emails.get(id)
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Reads the bytes of a form: `multipart/form-data` (RFC 7578) or `application/x-www-form-urlencoded`.
+ *
+ * The bytes are complete. They are parsed in slices, so that a form of megabytes does not block other requests. The
+ * number of fields and files is limited before they are kept.
+ */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
+import busboy, { type Busboy } from 'busboy'
+import { formatForDisplay } from '../../../../base/mail/address.js'
+import { Refusal } from '../../../../base/mail/refusal.js'
+
+export interface FormFile {
+  /** The name of the field. */
+  readonly field: string
+  /** Without folders. Empty if the client gave none. */
+  readonly filename: string
+  /** The media type, in lower case. */
+  readonly contentType: string
+  readonly content: Buffer
+}
+
+export interface Form {
+  /** The values of each field, in their order. */
+  readonly fields: ReadonlyMap<string, readonly string[]>
+  readonly files: readonly FormFile[]
+}
+
+export const formTypes = ['multipart/form-data', 'application/x-www-form-urlencoded'] as const
+
+/** A thousand recipients may each be a field, and there are others. */
+export const MAX_FORM_FIELDS = 1_500
+export const MAX_FORM_FILES = 20
+/** Characters of a name. */
+const MAX_NAME = 256
+/** 8 MB: the most bytes of a field that is no file. They become text in one turn of the event loop. */
+export const MAX_FORM_FIELD = 8 * 1_048_576
+/** Bytes that are parsed in one turn of the event loop. */
+const SLICE = 16_384
+
+/** Rejects with a Refusal `invalid-parameter` for a form that is malformed or has too many parts. */
+export async function readForm(raw: Buffer, contentType: string): Promise<Form> {
+  const parser = createParser(contentType)
+  const collected = new FormParts(parser)
+  try {
+    // The slices are buffers, not a stream of objects.
+    await pipeline(Readable.from(slicesOf(raw), { objectMode: false }), parser)
+  } catch {
+    throw collected.fault ?? malformed()
+  }
+  if (collected.fault !== null) throw collected.fault
+  return collected.join()
+}
+
+function createParser(contentType: string): Busboy {
+  const limits = {
+    fields: MAX_FORM_FIELDS,
+    files: MAX_FORM_FILES,
+    parts: MAX_FORM_FIELDS + MAX_FORM_FILES,
+    fieldNameSize: MAX_NAME,
+    // The parser says of a value with as many bytes as its limit that it is cut.
+    fieldSize: MAX_FORM_FIELD + 1,
+    headerPairs: 20,
+  }
+  try {
+    return busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8', limits })
+  } catch {
+    const message = 'Content-Type: must be multipart/form-data with a boundary, or application/x-www-form-urlencoded'
+    throw new Refusal('unsupported-media-type', message, { content_type: formatForDisplay(contentType) })
+  }
+}
+
+async function* slicesOf(raw: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < raw.length; at += SLICE) {
+    yield raw.subarray(at, at + SLICE)
+    await setImmediate()
+  }
+}
+
+interface FilePieces extends Omit<FormFile, 'content'> {
+  readonly pieces: Buffer[]
+}
+
+/** The parts of a form as they are found, and the first fault. */
+class FormParts {
+  fault: Refusal | null = null
+  private readonly fields = new Map<string, string[]>()
+  private readonly files: FilePieces[] = []
+
+  constructor(parser: Busboy) {
+    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+      this.addField(name ?? '', value)
+      if (nameTruncated || (name ?? '').length > MAX_NAME) {
+        this.refuse(`the name of a field is longer than ${MAX_NAME} characters`)
+      }
+      if (valueTruncated) this.refuse(`${formatForDisplay(name)}: is longer than ${MAX_FORM_FIELD} bytes: send a file`)
+    })
+    parser.on('file', (field, stream, { filename, mimeType }) => {
+      const pieces: Buffer[] = []
+      this.files.push({ field, filename: filename ?? '', contentType: mimeType.toLowerCase(), pieces })
+      stream.on('data', (piece: Buffer) => pieces.push(piece))
+      // A file that ends too early is a fault of the form, which the parser reports.
+      stream.on('error', () => undefined)
+    })
+    const allowed = `at most ${MAX_FORM_FIELDS} fields and ${MAX_FORM_FILES} files`
+    for (const limit of ['fieldsLimit', 'filesLimit', 'partsLimit'] as const) {
+      parser.on(limit, () => this.refuse(`the form has too many parts, allowed: ${allowed}`))
+    }
+  }
+
+  join(): Form {
+    const files = this.files.map(({ pieces, ...file }) => ({ ...file, content: Buffer.concat(pieces) }))
+    return { fields: this.fields, files }
+  }
+
+  private addField(name: string, value: string): void {
+    const values = this.fields.get(name)
+    if (values === undefined) this.fields.set(name, [value])
+    else values.push(value)
+  }
+
+  private refuse(message: string): void {
+    this.fault ??= new Refusal('invalid-parameter', message)
+  }
+}
+
+function malformed(): Refusal {
+  return new Refusal('invalid-parameter', 'the form is not valid: a part is malformed or incomplete')
+}

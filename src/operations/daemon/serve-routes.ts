@@ -28,8 +28,9 @@ export function serveRoutes(api: RestApi, parts: RouteParts, files: AppFiles | n
   const browser = ui.enabled ? wireBrowserApi(parts) : undefined
   const readDocument = runOnce(() => JSON.stringify(buildDocument()))
   const info = { version, server: service.public_url }
+  const resend = { ...parts, secret: parts.identity.linkSecret, publicUrl: service.public_url }
   const compatible = {
-    services: buildCompatibleServices(settings.compatible, { ...parts, ...acceptors, hostname, publicUrl }),
+    services: buildCompatibleServices(settings.compatible, { ...parts, ...acceptors, hostname, publicUrl, resend }),
     readDocument: (one: CompatibleService) => JSON.stringify(buildServiceDocument(one, info)),
     explainPath: (path: string) => explainForeignPath(path, settings.compatible),
   }

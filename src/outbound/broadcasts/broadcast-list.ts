@@ -43,10 +43,10 @@ const broadcastsBefore = prepareRead<PageQuery & { limit: number }>()(({ db, slo
 export async function listBroadcasts(
   read: Read,
   workspaceId: string,
-  { offset, limit }: PageSlice,
+  { after, offset, limit }: PageSlice,
 ): Promise<readonly BroadcastSummary[]> {
   const findSkippedId = (before: string, skip: number) => skipBroadcasts(read, { workspaceId, before, skip })[0]?.id
-  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  const before = await seekOffset(after ?? MAX_ID, offset, findSkippedId)
   return before === null ? [] : broadcastsBefore(read, { workspaceId, before, limit })
 }
 

@@ -57,7 +57,7 @@ interface BroadcastRates extends Rates {
   readonly unsubscribe_rate: number
 }
 
-interface ListedBroadcast extends Totals {
+export interface ListedBroadcast extends Totals {
   readonly id: string
   readonly name: string
   readonly audience_id: string

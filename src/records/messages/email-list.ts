@@ -12,20 +12,27 @@
 import { type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
-import type { Email } from './email/email.js'
+import { type Email, emailById } from './email/email.js'
 import { type RecipientCountColumn, recipientCountColumns } from './email/recipient-counts.js'
 import { findsByRecipient, prepareFilteredRead } from './email/status-filter.js'
 
 export type ListedEmail = Pick<
   Email,
   | 'id'
+  | 'message_id'
   | 'from_email'
   | 'from_name'
   | 'to_emails'
+  | 'cc_emails'
+  | 'bcc_emails'
+  | 'reply_to'
   | 'subject'
   | 'status'
   | 'created_at'
+  | 'scheduled_for'
   | 'sent_at'
+  | 'opened_at'
+  | 'clicked_at'
   | RecipientCountColumn
 >
 
@@ -56,15 +63,22 @@ export function countEmails(read: Read, { workspaceId, status, broadcastId }: Em
 export async function listEmails(
   read: Read,
   filter: EmailFilter,
-  { offset, limit }: PageSlice,
+  { after, offset, limit }: PageSlice,
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
+  const top = after === undefined ? START_CURSOR : cursorOf(read, { workspaceId: filter.workspaceId, id: after })
+  if (top === null) return []
   const place = await seekOffset(
-    START_CURSOR,
+    top,
     offset,
     (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0],
   )
   return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
+}
+
+function cursorOf(read: Read, email: { readonly workspaceId: string; readonly id: string }): Cursor | null {
+  const [row] = emailById(read, email)
+  return row === undefined ? null : { createdAt: row.created_at, id: row.id }
 }
 
 type FilteredCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
@@ -87,13 +101,20 @@ function countOfBroadcast(read: Read, workspaceId: string, broadcastId: string, 
 
 const columns = [
   'id',
+  'message_id',
   'from_email',
   'from_name',
   'to_emails',
+  'cc_emails',
+  'bcc_emails',
+  'reply_to',
   'subject',
   'status',
   'created_at',
+  'scheduled_for',
   'sent_at',
+  'opened_at',
+  'clicked_at',
   ...recipientCountColumns,
 ] as const
 

@@ -90,10 +90,10 @@ const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: n
 export async function listAudiences(
   read: Read,
   workspaceId: string,
-  { offset, limit }: PageSlice,
+  { after, offset, limit }: PageSlice,
 ): Promise<readonly CountedAudience[]> {
   const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
-  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  const before = await seekOffset(after ?? MAX_ID, offset, findSkippedId)
   return before === null ? [] : listAudiencesBefore(read, { workspaceId, before, limit })
 }
 

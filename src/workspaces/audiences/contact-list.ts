@@ -24,10 +24,10 @@ export function countContacts(read: Read, { workspaceId, audienceId }: ContactFi
 export async function listContacts(
   read: Read,
   filter: ContactFilter,
-  { offset, limit }: PageSlice,
+  { after, offset, limit }: PageSlice,
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
-  const place = await seekOffset(MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)
+  const place = await seekOffset(after ?? MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)
   return place === null ? [] : listContactsBefore(read, filter, place, limit)
 }
 

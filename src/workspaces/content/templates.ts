@@ -71,12 +71,13 @@ export const templateIdByAlias = prepareRead<{ workspaceId: string; alias: strin
  * A page of templates, newest first. It has sizes instead of bodies, because the caller reads the bodies one by one,
  * up to the size of an answer.
  */
-export const selectTemplatePage = prepareRead<{ workspaceId: string; limit: number; offset: number }>()(
+export const selectTemplatePage = prepareRead<{ workspaceId: string; before: string; limit: number; offset: number }>()(
   ({ db, slot }) =>
     db
       .selectFrom('templates')
       .select(['id', 'name', 'alias', 'subject', 'variables', 'size', 'created_at', 'updated_at'])
       .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '<', slot('before'))
       .orderBy('id', 'desc')
       .limit(slot('limit'))
       .offset(slot('offset')),

@@ -7,10 +7,10 @@ const body = { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>{{fir
 const fields = {
   id: uuid,
   name: filledText,
-  alias: nullable(filledText),
   subject: filledText,
   html: nullable(text),
   text: nullable(text),
+  alias: nullable(filledText),
   variables: list(filledText),
   created_at: timestamp,
 }

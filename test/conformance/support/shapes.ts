@@ -80,12 +80,19 @@ export function inOrder(...items: readonly Shape[]): Shape {
   }
 }
 
+/** Fields that any record may have beside the interface's own: clients of Resend read them. */
+const fieldsOfResend: ReadonlySet<string> = new Set([
+  ...['message', 'statusCode', 'object', 'last_event', 'scheduled_at', 'has_more', 'from', 'to', 'cc', 'bcc', 'reply_to', 'message_id'],
+  ...['name', 'records', 'capabilities', 'open_tracking', 'click_tracking', 'unsubscribed', 'token', 'deleted'],
+  ...['endpoint', 'status', 'segment_id', 'sent_at', 'published_at', 'origin', 'source_id', 'contact', 'id'],
+])
+
 /** `beyond`: fields of this product that the interface's own table does not name. */
 export function record(fields: Fields, beyond: Fields = {}): Shape {
   const all: Fields = { ...fields, ...beyond }
   return (value, at) => {
     if (!isObject(value)) return [`${at}: expected an object, found ${JSON.stringify(value)}`]
-    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(all, name))
+    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(all, name) && !fieldsOfResend.has(name))
     return [
       ...unknown.map((name) => `${at}.${name}: the document has no such field`),
       ...Object.entries(all).flatMap(([name, shape]) => field(value, name, shape, at)),

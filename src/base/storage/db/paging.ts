@@ -9,6 +9,8 @@ import { INDEX_STEP, waitForStep } from './stepped-walk.js'
 
 /** The part of a list that is asked for. */
 export interface PageSlice {
+  /** The id of an item: the list begins after it. */
+  readonly after?: string | undefined
   readonly offset: number
   readonly limit: number
 }
@@ -64,10 +66,19 @@ export function slicesByCreation<Row>(
       .limit(1)
       .offset(builder.slot('skip')),
   )
-  return async (read, workspaceId, { offset, limit }) => {
+  const placeOf = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+    db
+      .selectFrom(table)
+      .select(['created_at', 'id'])
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id')),
+  )
+  return async (read, workspaceId, { after, offset, limit }) => {
+    const top = after === undefined ? { created_at: -1, id: '' } : placeOf(read, { workspaceId, id: after })[0]
+    if (top === undefined) return []
     const skip = (position: CreationPlace, count: number) =>
       skipRows(read, { workspaceId, ...position, skip: count })[0]
-    const position = await seekOffset<CreationPlace>({ created_at: -1, id: '' }, offset, skip)
+    const position = await seekOffset<CreationPlace>(top, offset, skip)
     return position === null ? [] : pageAfter(read, { workspaceId, ...position, limit })
   }
 }

@@ -29,6 +29,8 @@ export interface InboundFilter {
 
 const listColumns = [
   'id',
+  'message_id',
+  'envelope_to',
   'from_email',
   'from_name',
   'to_emails',
@@ -63,11 +65,21 @@ export async function listInbound(
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
-  const cursor = await seekOffset(START_CURSOR, slice.offset, (from, count) =>
+  const top = slice.after === undefined ? START_CURSOR : cursorById(read, { ...filter, id: slice.after })[0]
+  if (top === undefined) return []
+  const cursor = await seekOffset(top, slice.offset, (from, count) =>
     findCursorAfter(read, filter, driver, from, count),
   )
   return cursor === null ? [] : runQuery(read, pageQuery(filter, driver, cursor, slice.limit))
 }
+
+const cursorById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select(['received_at', 'id'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '=', slot('id')),
+)
 
 /** Returns the first filter with few rows, else the one that is usually narrowest. */
 function chooseDriver(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {

@@ -20,8 +20,8 @@ import {
   requireAudience,
 } from '../../../workspaces/audiences/audiences.js'
 import { json } from '../http/answer.js'
-import { sliceQuery } from '../http/input/paging.js'
-import { name, timestamp, uuid } from '../http/input/values.js'
+import { buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
+import { goneSchema, name, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 
 interface AudienceDeps extends Store {
@@ -43,8 +43,13 @@ const audienceChange = z
   .strictObject({ name: name.optional(), description })
   .meta({ id: 'AudienceChange', example: { name: 'Customers in Europe' } })
 
+/** What clients of Resend call a segment is an audience. */
+type Kind = 'audience' | 'segment'
+const kind = z.enum(['audience', 'segment'])
+
 const createdAudience = z
   .strictObject({
+    object: kind,
     id: uuid,
     name: z.string(),
     description: z.string().nullable(),
@@ -55,11 +60,13 @@ const audience = createdAudience.extend({ contacts_count: z.int(), updated_at: t
 
 const tag = 'Audiences'
 
-export function audienceRoutes(deps: AudienceDeps): readonly Route[] {
-  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+export function audienceRoutes(deps: AudienceDeps, kind: Kind = 'audience'): readonly Route[] {
+  return [createRoute, listRoute, getRoute, patchRoute, removeRoute]
+    .map((build) => build(deps, kind))
+    .map((one) => ({ ...one, path: one.path.replace('/audiences', `/${kind}s`) }))
 }
 
-function createRoute({ commit }: AudienceDeps): Route {
+function createRoute({ commit }: AudienceDeps, object: Kind): Route {
   return route({
     method: 'POST',
     path: '/audiences',
@@ -74,27 +81,33 @@ function createRoute({ commit }: AudienceDeps): Route {
       await commit([
         insertAudience({ id, workspace_id: workspaceId, name, description, created_at: now, updated_at: now }),
       ])
-      return json(201, { id, name, description, created_at: iso(now) } satisfies z.output<typeof createdAudience>)
+      const created = { object, id, name, description, created_at: iso(now) }
+      return json(201, created satisfies z.output<typeof createdAudience>)
     },
   })
 }
 
-function listRoute({ read }: AudienceDeps): Route {
+function listRoute({ read }: AudienceDeps, object: Kind): Route {
   return route({
     method: 'GET',
     path: '/audiences',
     area: 'read',
     tag,
     summary: 'List the audiences, newest first',
-    query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(audience) }) } },
+    query: sliceAfterQuery,
+    answers: { 200: { description: 'Some of them.', schema: listSchema(audience) } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query }) =>
-      json(200, { data: (await listAudiences(read, workspaceId, query)).map(toAudienceResource) }),
+    run: async ({ principal: { workspaceId }, query }) => {
+      const rows = await listAudiences(read, workspaceId, withNext(query))
+      return json(
+        200,
+        buildList(rows, query.limit, (row) => toAudienceResource(row, object)),
+      )
+    },
   })
 }
 
-function getRoute({ read }: AudienceDeps): Route {
+function getRoute({ read }: AudienceDeps, object: Kind): Route {
   return route({
     method: 'GET',
     path: '/audiences/:id',
@@ -103,11 +116,11 @@ function getRoute({ read }: AudienceDeps): Route {
     summary: 'Show an audience',
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
-    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call))),
+    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call), object)),
   })
 }
 
-function patchRoute({ read, commit }: AudienceDeps): Route {
+function patchRoute({ read, commit }: AudienceDeps, object: Kind): Route {
   return route({
     method: 'PATCH',
     path: '/audiences/:id',
@@ -125,7 +138,7 @@ function patchRoute({ read, commit }: AudienceDeps): Route {
         const write = changeAudience({ workspaceId, id }, { ...change, updated_at: call.now })
         if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
       }
-      return json(200, toAudienceResource(audienceOfCall(read, call)))
+      return json(200, toAudienceResource(audienceOfCall(read, call), object))
     },
   })
 }
@@ -134,7 +147,7 @@ function toAudienceChange({ name, description }: z.output<typeof audienceChange>
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) }
 }
 
-function removeRoute({ read, commit, deletedAudiences }: AudienceDeps): Route {
+function removeRoute({ read, commit, deletedAudiences }: AudienceDeps, object: Kind): Route {
   return route({
     method: 'DELETE',
     path: '/audiences/:id',
@@ -143,7 +156,7 @@ function removeRoute({ read, commit, deletedAudiences }: AudienceDeps): Route {
     summary: 'Delete an audience and all its contacts permanently',
     description: 'Not while a broadcast goes to it, or is scheduled to: cancel that first.',
     answers: {
-      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+      200: { description: 'It is gone.', schema: goneSchema(object, uuid) },
     },
     refusals: ['audience_not_found', 'conflict'],
     run: async (call) => {
@@ -167,7 +180,7 @@ function removeRoute({ read, commit, deletedAudiences }: AudienceDeps): Route {
         throw buildNotFoundRefusal(id)
       }
       await deletedAudiences.start({ workspaceId, audienceId: id })
-      return json(200, { deleted: true, id })
+      return json(200, { object, deleted: true, id })
     },
   })
 }
@@ -179,13 +192,9 @@ function audienceOfCall(
   return requireAudience(read, workspaceId, id)
 }
 
-function toAudienceResource({
-  id,
-  name,
-  description,
-  contacts_count,
-  created_at,
-  updated_at,
-}: CountedAudience): z.output<typeof audience> {
-  return { id, name, description, contacts_count, created_at: iso(created_at), updated_at: iso(updated_at) }
+function toAudienceResource(
+  { id, name, description, contacts_count, created_at, updated_at }: CountedAudience,
+  object: Kind,
+): z.output<typeof audience> {
+  return { object, id, name, description, contacts_count, created_at: iso(created_at), updated_at: iso(updated_at) }
 }

@@ -5,7 +5,7 @@ import { JsonText } from '../../../base/platform/json-text.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { type Contact, MAX_NAME } from '../../../workspaces/audiences/contacts.js'
 import { metadataObject } from '../http/input/metadata.js'
-import { address, timestamp, uuid } from '../http/input/values.js'
+import { timestamp, uuid } from '../http/input/values.js'
 import { stringifyList } from '../http/output/json-in-steps.js'
 import { addressHint } from '../imports/imports.js'
 
@@ -19,33 +19,24 @@ const metadata = metadataObject('A change replaces it completely.')
 
 /** Any text. A text that is not a UUID is answered like an unknown id. */
 export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
-const subscribed = z.boolean('allowed: true or false')
+export const subscribed = z.boolean('allowed: true or false')
 
-const optionalFields = {
+export const optionalFields = {
   first_name: personName.optional(),
   last_name: personName.optional(),
   audience_id: audienceId.nullable().optional().meta({ description: 'Null: in no audience.' }),
   metadata: metadata.optional(),
 }
 
-export const contactRequest = z
-  .strictObject({ email: address, ...optionalFields, subscribed: subscribed.default(true) })
-  .meta({ id: 'ContactRequest', example: { email: 'bob@example.com', first_name: 'Bob', metadata: { plan: 'pro' } } })
-export const contactChange = z
-  .strictObject({
-    email: address.optional(),
-    ...optionalFields,
-    subscribed: subscribed.optional(),
-  })
-  .meta({ id: 'ContactChange', example: { last_name: 'Lee', subscribed: false } })
-
 const contactFields = {
+  object: z.literal('contact'),
   id: uuid,
   email: z.string(),
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   audience_id: uuid.nullable(),
   subscribed: z.boolean(),
+  unsubscribed: z.boolean().meta({ description: 'The contrary of `subscribed`.' }),
   metadata: z.record(z.string(), z.unknown()),
   created_at: timestamp,
 }
@@ -84,11 +75,13 @@ export function toContactList(rows: readonly Contact[]): Promise<JsonText> {
 
 function fieldsOf(row: Contact): Omit<z.output<typeof createdContact>, 'metadata' | 'created_at' | 'hints'> {
   return {
+    object: 'contact',
     id: row.id,
     email: row.email,
     first_name: row.first_name,
     last_name: row.last_name,
     audience_id: row.audience_id,
     subscribed: row.subscribed === 1,
+    unsubscribed: row.subscribed === 0,
   }
 }

@@ -6,6 +6,7 @@
  * empty, not an error.
  */
 import { z } from 'zod'
+import { tryParseForeignAddress } from '../../../base/mail/address.js'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -16,19 +17,18 @@ import { countContacts, findContactIds, listContacts } from '../../../workspaces
 import { type Contact, contactById, removeContact } from '../../../workspaces/audiences/contacts.js'
 import { addContact, updateContact } from '../../../workspaces/audiences/put-contact.js'
 import { json } from '../http/answer.js'
-import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
+import { checkListForm, listQueryFields, listSchema, numberedPageSchema, sliceOf, toListRequest, withNext } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import {
   audienceId,
   contact,
-  contactChange,
-  contactRequest,
   createdContact,
   toContactList,
   toContactResource,
   toCreatedContact,
 } from './contact-fields.js'
+import { contactChange, contactRequest, toContactChange, toNewContact } from './contact-requests.js'
 
 const DEFAULT_LIMIT = 50
 
@@ -40,10 +40,27 @@ const listQuery = z
   })
   .superRefine(checkListForm)
 
+/** Clients of Resend read the last three. */
+const removedContact = z.strictObject({
+  success: z.literal(true),
+  data: z.strictObject({ id: uuid }),
+  object: z.literal('contact'),
+  deleted: z.literal(true),
+  contact: uuid,
+})
+
 const tag = 'Contacts'
 
 export function contactRoutes(deps: Store): readonly Route[] {
   return [addRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+}
+
+/** The routes for contacts of the audience that the path names, for clients of Resend. */
+export function audienceContactRoutes(deps: Store): readonly Route[] {
+  const params = { audience: 'The id of an audience.', id: 'The id of a contact, or its address.' }
+  return ['/audiences/:audience', '/segments/:audience'].flatMap((base) =>
+    contactRoutes(deps).map((one) => ({ ...one, path: `${base}${one.path}`, params })),
+  )
 }
 
 function addRoute(deps: Store): Route {
@@ -58,8 +75,10 @@ function addRoute(deps: Store): Route {
     body: contactRequest,
     answers: { 201: { description: 'The contact.', schema: createdContact } },
     refusals: ['invalid_email_address', 'audience_not_found', 'conflict'],
-    run: async ({ principal: { workspaceId }, body, now }) => {
-      const added = toCreatedContact(await addContact(deps, workspaceId, body, now))
+    run: async ({ principal: { workspaceId }, params, body, now }) => {
+      const { audience_id: audienceId, ...given } = toNewContact(body)
+      const requested = { ...given, audience_id: params['audience'] ?? audienceId }
+      const added = toCreatedContact(await addContact(deps, workspaceId, requested, now))
       const hints = (await createHintFinder())(body.email)
       return json(201, hints.length === 0 ? added : { ...added, hints })
     },
@@ -78,21 +97,22 @@ function listRoute({ read }: Store): Route {
     answers: {
       200: {
         description: 'Some of them.',
-        schema: z.union([z.strictObject({ data: z.array(contact) }), numberedPageSchema(contact)]),
+        schema: z.union([listSchema(contact), numberedPageSchema(contact)]),
       },
     },
     refusals: ['invalid_email_address', 'audience_not_found'],
-    run: async ({ principal: { workspaceId }, query: { audience_id: audienceId = null, email, ...place } }) => {
+    run: async ({ principal: { workspaceId }, params, query: { audience_id: given = null, email, ...place } }) => {
+      const audienceId = params['audience'] ?? given
       if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
       const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
       const named = email === undefined ? null : findContactIds(read, filter, email)
       const rows =
         named === null
-          ? await listContacts(read, filter, slice)
-          : sliceOf(named, slice).flatMap((id) => contactById(read, workspaceId, id) ?? [])
-      const data = await toContactList(rows)
-      if (metaOf === null) return json(200, { data })
+          ? await listContacts(read, filter, withNext(slice))
+          : sliceOf(named, withNext(slice)).flatMap((id) => contactById(read, workspaceId, id) ?? [])
+      const data = await toContactList(rows.slice(0, slice.limit))
+      if (metaOf === null) return json(200, { object: 'list', data, has_more: rows.length > slice.limit })
       return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
     },
   })
@@ -122,8 +142,9 @@ function patchRoute(deps: Store): Route {
     body: contactChange,
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['invalid_email_address', 'contact_not_found', 'audience_not_found', 'conflict'],
-    run: async ({ principal: { workspaceId }, params: { id = '' }, body, now }) => {
-      const row = await updateContact(deps, { workspaceId, id }, body, now)
+    run: async (call) => {
+      const { workspace_id: workspaceId, id } = contactOfCall(deps.read, call)
+      const row = await updateContact(deps, { workspaceId, id }, toContactChange(call.body), call.now)
       if (row === undefined) throw contactNotFound(id)
       return json(200, toContactResource(row))
     },
@@ -140,23 +161,28 @@ function removeRoute({ read, commit }: Store): Route {
     answers: {
       200: {
         description: 'It is gone.',
-        schema: z.strictObject({ success: z.literal(true), data: z.strictObject({ id: uuid }) }),
+        schema: removedContact,
       },
     },
     refusals: ['contact_not_found'],
     run: async (call) => {
       const { id, workspace_id: workspaceId } = contactOfCall(read, call)
       if (!(await tryCommit(commit([removeContact({ workspaceId, id })])))) throw contactNotFound(id)
-      return json(200, { success: true, data: { id } })
+      return json(200, { success: true, data: { id }, object: 'contact', deleted: true, contact: id })
     },
   })
 }
 
+/** `id` may be an address: then it is the newest contact with it, of the audience if the path names one. */
 function contactOfCall(
   read: Read,
-  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+  { principal: { workspaceId }, params: { id = '', ...params } }: Call<unknown, unknown>,
 ): Contact {
-  const row = contactById(read, workspaceId, id)
+  const audience = params['audience'] ?? null
+  const email = id.includes('@') ? tryParseForeignAddress(id) : null
+  const found = email === null ? id : findContactIds(read, { workspaceId, audienceId: audience }, email)[0]
+  const row = found === undefined ? undefined : contactById(read, workspaceId, found)
+  if (row !== undefined && audience !== null && row.audience_id !== audience) throw contactNotFound(id)
   if (row === undefined) throw contactNotFound(id)
   return row
 }

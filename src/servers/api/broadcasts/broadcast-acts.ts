@@ -1,9 +1,10 @@
-/** The routes of broadcasts that act: send, pause, resume, cancel, and send one copy as a test. */
+/** The routes of broadcasts that act: create, send, pause, resume, cancel, and send one copy as a test. */
 
 import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
 import type { BroadcastEngine } from '../../../outbound/broadcasts/broadcast-engine.js'
-import { toBroadcastResource } from '../../../outbound/broadcasts/broadcast-resource.js'
-import { actOnBroadcast, type BroadcastAct } from '../../../outbound/broadcasts/change-broadcast.js'
+import { actOnBroadcast, type BroadcastAct, deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
+import { createDraft } from '../../../outbound/broadcasts/draft.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadcasts/send-broadcast.js'
 import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/test-copy.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
@@ -11,10 +12,12 @@ import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { requireDiskSpace } from '../emails/email-acceptance.js'
 import { json } from '../http/answer.js'
+import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { uuid } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import { actExamples, scheduledExample } from './broadcast-examples.js'
-import { broadcastRecord, broadcastSend, broadcastTest } from './broadcast-fields.js'
+import { broadcastRecord, toBroadcastRecord } from './broadcast-answers.js'
+import { actExamples, draftExample, scheduledExample } from './broadcast-examples.js'
+import { broadcastRequest, broadcastSend, broadcastTest, toDraft } from './broadcast-fields.js'
 import { broadcastRefOf, tag } from './broadcasts.js'
 
 export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
@@ -26,6 +29,7 @@ export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, 
 
 export function broadcastActRoutes(deps: BroadcastActDeps): readonly Route[] {
   return [
+    createRoute(deps),
     sendRoute(deps),
     actRoute(deps, 'cancel', {
       summary: 'Cancel a scheduled, sending or paused broadcast',
@@ -41,6 +45,43 @@ export function broadcastActRoutes(deps: BroadcastActDeps): readonly Route[] {
     }),
     testRoute(deps),
   ]
+}
+
+function createRoute(deps: BroadcastActDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/broadcasts',
+    area: 'write',
+    tag,
+    summary: 'Create a broadcast to an audience, as a draft or to be sent at once',
+    description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
+    body: broadcastRequest,
+    maxBody: MAX_BROADCAST_BODY,
+    answers: { 201: { description: 'The broadcast.', schema: broadcastRecord, example: draftExample } },
+    refusals: [
+      'invalid_email_address',
+      'audience_not_found',
+      'template_not_found',
+      'invalid_template_variables',
+      'conflict',
+      'invalid_from_address',
+    ],
+    run: async ({ principal, body, now }) => {
+      const { workspaceId } = principal
+      const at = parseStart(body.scheduled_at, now)
+      if (body.send === true) requireDiskSpace(deps)
+      const draft = await createDraft(deps, workspaceId, toDraft(body), now)
+      if (body.send !== true) return json(201, toBroadcastRecord(deps.read, draft))
+      const { id } = draft
+      try {
+        return json(201, await startBroadcast(deps, { principal, id, at, now }))
+      } catch (error) {
+        // The client has no id of a draft that stays.
+        if (error instanceof Refusal) await deleteBroadcast(deps, { ref: { workspaceId, id }, actor: actorOf(principal), now })
+        throw error
+      }
+    },
+  })
 }
 
 function sendRoute(deps: BroadcastActDeps): Route {
@@ -66,12 +107,24 @@ function sendRoute(deps: BroadcastActDeps): Route {
     ],
     run: async ({ principal, params: { id = '' }, body = {}, now }) => {
       requireDiskSpace(deps)
-      const at = body.scheduled_for === undefined ? null : parseReleaseTime(body.scheduled_for, now)
-      const sent = await sendBroadcast(deps, { principal, id, at, now })
-      deps.broadcasts.wake()
-      return json(202, toBroadcastResource(deps.read, sent))
+      const at = parseStart(body.scheduled_for ?? body.scheduled_at, now)
+      return json(202, await startBroadcast(deps, { principal, id, at, now }))
     },
   })
+}
+
+/** Null: now. Throws a Refusal if it is too far ahead. */
+function parseStart(given: string | undefined, now: number): number | null {
+  return given === undefined ? null : parseReleaseTime(given, now)
+}
+
+async function startBroadcast(
+  deps: BroadcastActDeps,
+  request: Parameters<typeof sendBroadcast>[1],
+): Promise<ReturnType<typeof toBroadcastRecord>> {
+  const sent = await sendBroadcast(deps, request)
+  deps.broadcasts.wake()
+  return toBroadcastRecord(deps.read, sent)
 }
 
 interface ActWords {
@@ -92,7 +145,7 @@ function actRoute(deps: BroadcastActDeps, act: BroadcastAct, words: ActWords): R
       const { principal, now } = call
       const changed = await actOnBroadcast(deps, act, { ref: broadcastRefOf(call), actor: actorOf(principal), now })
       deps.broadcasts.wake()
-      return json(200, toBroadcastResource(deps.read, changed))
+      return json(200, toBroadcastRecord(deps.read, changed))
     },
   })
 }

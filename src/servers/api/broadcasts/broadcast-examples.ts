@@ -1,6 +1,7 @@
 /** Broadcasts in several states, as the OpenAPI document shows them. */
 import { type BroadcastResource, ratesOfBroadcast } from '../../../outbound/broadcasts/broadcast-resource.js'
 import type { BroadcastAct } from '../../../outbound/broadcasts/change-broadcast.js'
+import { withResendNames } from './broadcast-answers.js'
 
 const noCounts = {
   ...{ recipients: 0, queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, cancelled: 0, complained: 0 },
@@ -16,8 +17,8 @@ function buildExample(
   status: BroadcastResource['status'],
   counts: typeof noCounts,
   times: Partial<BroadcastResource> = {},
-): BroadcastResource {
-  return {
+): ReturnType<typeof withResendNames<BroadcastResource>> {
+  return withResendNames({
     id: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c',
     name: 'News in May',
     audience_id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10',
@@ -38,7 +39,7 @@ function buildExample(
     html: '<p>Hello {{first_name|reader}}</p>',
     text: null,
     ...times,
-  }
+  })
 }
 
 const STARTED = '2030-01-31T09:00:00.000Z'
@@ -58,9 +59,9 @@ export const sentExample = buildExample(
 )
 
 const { html: _html, text: _text, ...listed } = sentExample
-export const listedExample = listed
+export const listedPageExample = { object: 'list', data: [listed], has_more: false }
 
-export const actExamples: Readonly<Record<BroadcastAct, BroadcastResource>> = {
+export const actExamples: Readonly<Record<BroadcastAct, ReturnType<typeof buildExample>>> = {
   pause: buildExample('paused', begun, { started_at: STARTED }),
   resume: buildExample('sending', begun, { started_at: STARTED }),
   cancel: buildExample(

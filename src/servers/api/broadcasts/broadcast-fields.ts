@@ -1,12 +1,12 @@
 /** The fields of broadcasts in requests and answers. */
 import { z } from 'zod'
 import type { NamedAddress } from '../../../base/mail/named-address.js'
-import { isRecord } from '../../../base/platform/records.js'
 import type { BroadcastResource } from '../../../outbound/broadcasts/broadcast-resource.js'
 import { type Draft, type DraftChange, wordRules } from '../../../outbound/broadcasts/draft.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import { mailboxes, mailboxObject, mailboxText, oneLine } from '../emails/email-fields.js'
-import { releaseText } from '../emails/email-request.js'
+import { releaseText, releaseTextWithoutWords } from '../emails/email-request.js'
+import { isGiven, notBoth, required, rule } from '../http/input/field-rules.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
 
@@ -31,27 +31,35 @@ const html = z.string().meta({ example: '<p>Hello {{first_name|reader}}</p>' })
 const text = z.string().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello' })
 const templateId = id.meta({ description: 'Supplies subject, HTML and text, as they are when the broadcast is sent.' })
 
+const segmentId = id.meta({ description: 'Another name of `audience_id`.' })
+const topicId = z.string().max(256).optional().meta({ description: 'Ignored.' })
+
 const fields = z.strictObject({
-  name,
-  audience_id: audienceId,
+  name: name.optional().meta({ description: 'Recipients do not see it. Default: the subject.', example: 'News in May' }),
+  audience_id: audienceId.optional(),
+  segment_id: segmentId.optional(),
   from,
   reply_to: mailboxes.optional(),
   subject: subject.optional(),
   html: html.optional(),
   text: text.optional(),
   template_id: templateId.optional(),
+  topic_id: topicId,
+  send: z.boolean().optional().meta({ description: 'Whether it is sent, or scheduled, at once. Default: it is a draft.' }),
+  scheduled_at: releaseTextWithoutWords.optional().meta({ description: 'With `send`: when.' }),
 })
+
+const oneAudience = notBoth('audience_id', 'segment_id')
 
 export const broadcastRequest = fields
   .check(
+    required('name', 'subject'),
+    required('audience_id', 'segment_id'),
+    oneAudience,
     ...wordRules.map(({ field, kind, message, holds }) =>
-      z.refine<unknown>((given) => holds(isRecord(given) ? given : {}), {
-        path: [field],
-        message,
-        ...(kind === 'missing-field' ? { params: missingIssue } : {}),
-        when: ({ value }) => isRecord(value),
-      }),
+      rule(holds, field, message, kind === 'missing-field' ? missingIssue : undefined),
     ),
+    rule(({ send, scheduled_at }) => !isGiven(scheduled_at) || send === true, 'scheduled_at', 'allowed: with send'),
   )
   .meta({
     id: 'BroadcastRequest',
@@ -68,6 +76,8 @@ export const broadcastChange = z
   .strictObject({
     name: name.optional(),
     audience_id: audienceId.optional(),
+    segment_id: segmentId.optional(),
+    topic_id: topicId,
     from: from.optional(),
     reply_to: mailboxes.nullable().optional(),
     subject: subject.nullable().optional(),
@@ -75,6 +85,7 @@ export const broadcastChange = z
     text: text.nullable().optional(),
     template_id: templateId.nullable().optional(),
   })
+  .check(oneAudience)
   .meta({ id: 'BroadcastChange', example: { subject: 'News of May' } })
 
 export const broadcastSend = z
@@ -83,7 +94,9 @@ export const broadcastSend = z
       description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past, or absent, means now.',
       example: '2030-01-31T09:00:00Z',
     }),
+    scheduled_at: releaseTextWithoutWords.optional(),
   })
+  .check(notBoth('scheduled_for', 'scheduled_at'))
   .meta({ id: 'BroadcastSend', example: { scheduled_for: '2030-01-31T09:00:00Z' } })
 
 export const broadcastTest = z
@@ -93,7 +106,7 @@ export const broadcastTest = z
 const count = z.int().min(0)
 const percentage = z.number().min(0).max(100)
 
-const listedFields = {
+export const listedFields = {
   id: uuid,
   name: z.string(),
   audience_id: z.string(),
@@ -133,19 +146,18 @@ const listedFields = {
   note: z.string().nullable().meta({ description: 'Why the service waits, or has paused it.', example: null }),
 }
 
-export const listedBroadcast = z.strictObject(listedFields).meta({ id: 'ListedBroadcast' })
-
-/** The type of the record checks it: it does not compile if the document lacks a field. */
-export const broadcastRecord = z
-  .strictObject({ ...listedFields, html: z.string().nullable(), text: z.string().nullable() } satisfies Record<
-    keyof BroadcastResource,
-    z.ZodType
-  >)
-  .meta({ id: 'Broadcast' })
+/** The type of the record checks them: it does not compile if the document lacks a field. */
+export const broadcastFields = {
+  ...listedFields,
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+} satisfies Record<keyof BroadcastResource, z.ZodType>
 
 export function toDraft(body: z.output<typeof fields>): Draft {
+  const name = body.name ?? (body.subject ?? '').slice(0, MAX_NAME)
+  const audienceId = body.audience_id ?? body.segment_id ?? ''
   return {
-    ...{ name: body.name, audienceId: body.audience_id, from: body.from, replyTo: body.reply_to ?? [] },
+    ...{ name, audienceId, from: body.from, replyTo: body.reply_to ?? [] },
     subject: body.subject ?? null,
     html: body.html ?? null,
     text: body.text ?? null,
@@ -156,5 +168,6 @@ export function toDraft(body: z.output<typeof fields>): Draft {
 export function toDraftChange(body: z.output<typeof broadcastChange>): DraftChange {
   const { name, from, subject, html, text } = body
   const replyTo: readonly NamedAddress[] | undefined = body.reply_to === null ? [] : body.reply_to
-  return { name, from, replyTo, subject, html, text, audienceId: body.audience_id, templateId: body.template_id }
+  const audienceId = body.audience_id ?? body.segment_id
+  return { name, from, replyTo, subject, html, text, audienceId, templateId: body.template_id }
 }

@@ -1,57 +1,26 @@
-/** The routes of broadcasts as records: create, list, show, change, delete. `broadcast-acts.ts` has those that send. */
+/** The routes of broadcasts as records: list, show, change, delete. `broadcast-acts.ts` has those that may send. */
 
-import { z } from 'zod'
 import type { Store } from '../../../base/storage/db/database.js'
 import { listBroadcasts, requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import type { BroadcastRef } from '../../../outbound/broadcasts/broadcast-records.js'
-import { toBroadcastResource, toListedBroadcast } from '../../../outbound/broadcasts/broadcast-resource.js'
 import { deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
-import { createDraft, updateDraft } from '../../../outbound/broadcasts/draft.js'
+import { updateDraft } from '../../../outbound/broadcasts/draft.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
-import { sliceQuery } from '../http/input/paging.js'
-import { uuid } from '../http/input/values.js'
+import { buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
+import { goneSchema, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
-import { draftExample, listedExample, sentExample } from './broadcast-examples.js'
-import {
-  broadcastChange,
-  broadcastRecord,
-  broadcastRequest,
-  listedBroadcast,
-  toDraft,
-  toDraftChange,
-} from './broadcast-fields.js'
+import { broadcastRecord, listedBroadcast, toBroadcastRecord, toListedRecord } from './broadcast-answers.js'
+import { draftExample, listedPageExample, sentExample } from './broadcast-examples.js'
+import { broadcastChange, toDraftChange } from './broadcast-fields.js'
 
 export const tag = 'Broadcasts'
 
-const broadcastPage = z.strictObject({ data: z.array(listedBroadcast) })
+const broadcastPage = listSchema(listedBroadcast)
 
 export function broadcastRoutes(store: Store): readonly Route[] {
-  return [createRoute(store), listRoute(store), getRoute(store), patchRoute(store), removeRoute(store)]
-}
-
-function createRoute(store: Store): Route {
-  return route({
-    method: 'POST',
-    path: '/broadcasts',
-    area: 'write',
-    tag,
-    summary: 'Create a broadcast to an audience, as a draft',
-    description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
-    body: broadcastRequest,
-    maxBody: MAX_BROADCAST_BODY,
-    answers: { 201: { description: 'The draft.', schema: broadcastRecord, example: draftExample } },
-    refusals: [
-      'invalid_email_address',
-      'audience_not_found',
-      'template_not_found',
-      'invalid_template_variables',
-      'conflict',
-    ],
-    run: async ({ principal: { workspaceId }, body, now }) =>
-      json(201, toBroadcastResource(store.read, await createDraft(store, workspaceId, toDraft(body), now))),
-  })
+  return [listRoute(store), getRoute(store), patchRoute(store), removeRoute(store)]
 }
 
 function listRoute({ read }: Store): Route {
@@ -62,12 +31,15 @@ function listRoute({ read }: Store): Route {
     tag,
     summary: 'List the broadcasts, newest first',
     description: 'Without `html` and `text`.',
-    query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: broadcastPage, example: { data: [listedExample] } } },
+    query: sliceAfterQuery,
+    answers: { 200: { description: 'Some of them.', schema: broadcastPage, example: listedPageExample } },
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) => {
-      const rows = await listBroadcasts(read, workspaceId, query)
-      return json(200, { data: rows.map((row) => toListedBroadcast(read, row)) })
+      const rows = await listBroadcasts(read, workspaceId, withNext(query))
+      return json(
+        200,
+        buildList(rows, query.limit, (row) => toListedRecord(read, row)),
+      )
     },
   })
 }
@@ -81,7 +53,7 @@ function getRoute({ read }: Store): Route {
     summary: 'Show a broadcast with its counts and rates',
     answers: { 200: { description: 'The broadcast.', schema: broadcastRecord, example: sentExample } },
     refusals: ['not_found'],
-    run: (call) => json(200, toBroadcastResource(read, requireBroadcast(read, broadcastRefOf(call)))),
+    run: (call) => json(200, toBroadcastRecord(read, requireBroadcast(read, broadcastRefOf(call)))),
   })
 }
 
@@ -108,7 +80,7 @@ function patchRoute(store: Store): Route {
     ],
     run: async (call) => {
       const changed = await updateDraft(store, broadcastRefOf(call), toDraftChange(call.body), call.now)
-      return json(200, toBroadcastResource(store.read, changed))
+      return json(200, toBroadcastRecord(store.read, changed))
     },
   })
 }
@@ -122,13 +94,13 @@ function removeRoute(store: Store): Route {
     summary: 'Delete a broadcast',
     description:
       'A scheduled one is not sent. One that is sending or paused has to be cancelled first. Emails of it stay, with their links.',
-    answers: { 200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) } },
+    answers: { 200: { description: 'It is gone.', schema: goneSchema('broadcast', uuid) } },
     refusals: ['not_found', 'conflict'],
     run: async (call) => {
       const { principal, now } = call
       const ref = broadcastRefOf(call)
       await deleteBroadcast(store, { ref, actor: actorOf(principal), now })
-      return json(200, { deleted: true, id: ref.id })
+      return json(200, { object: 'broadcast', deleted: true, id: ref.id })
     },
   })
 }

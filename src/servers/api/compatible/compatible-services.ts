@@ -3,19 +3,25 @@ import type { CompatibleService } from '../http/route/compatible-service.js'
 import { mailgunService } from './mailgun.js'
 import type { MailgunDeps } from './mailgun-domain.js'
 import { postmarkService } from './postmark.js'
+import { type ResendDeps, resendService } from './resend.js'
 import { sendGridService } from './sendgrid.js'
 import { sesService } from './ses.js'
 import { zeptoMailService } from './zeptomail.js'
 
+interface ServiceDeps extends MailgunDeps {
+  readonly resend: ResendDeps
+}
+
 /** Those that `api.compatible` names. */
-export function buildCompatibleServices(names: readonly string[], deps: MailgunDeps): readonly CompatibleService[] {
-  const { acceptance, messages } = deps
+export function buildCompatibleServices(names: readonly string[], deps: ServiceDeps): readonly CompatibleService[] {
+  const { acceptance, messages, resend } = deps
   return [
     postmarkService(acceptance),
     sendGridService(acceptance),
     sesService(acceptance, messages),
     zeptoMailService(acceptance),
     mailgunService(deps),
+    resendService(resend),
   ].filter(({ name }) => names.includes(name))
 }
 
@@ -46,6 +52,7 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
 
 /** Paths of the services that can be served. */
 const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
+  [/^\/segments(?:\/|$)|^\/audiences\/[^/]+\/contacts(?:\/|$)|^\/emails\/receiving\/|^\/templates\/[^/]+\/publish$/, 'resend'],
   [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],
   [/^\/v3\/mail\/send$/, 'sendgrid'],
   [/^\/v3\/[^/]{1,253}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],

@@ -29,10 +29,24 @@ const text = z
   .string()
   .nullable()
   .meta({ description: 'Without it, emails have a text made from the HTML.', example: 'Hello {{first_name}}' })
+const variableName = oneLine.min(1).max(1_000)
+const variable = z.union([
+  variableName,
+  z
+    .strictObject({
+      key: variableName,
+      type: z.enum(['string', 'number']).optional().meta({ description: 'Ignored.' }),
+      fallback_value: z
+        .union([z.string(), z.number()])
+        .optional()
+        .refine((value) => value === undefined, 'is not supported: write the default in the template, as {{name|default}}'),
+    })
+    .transform(({ key }) => key),
+])
 const variables = withMaxSize(
   MAX_VARIABLES,
   'variables',
-  z.array(oneLine.min(1).max(1_000)).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
+  z.array(variable).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
 )
   .nullable()
   .meta({ description: 'Variables that are used and not listed are appended; without a list, all that are used.' })
@@ -63,6 +77,7 @@ export const templateChange = z
   .meta({ id: 'TemplateChange', example: { subject: 'Welcome, {{first_name}}' } })
 
 const fields = {
+  object: z.literal('template'),
   id: uuid,
   name: z.string().meta({ example: 'Welcome' }),
   alias: z.string().nullable().meta({ example: 'welcome' }),
@@ -70,6 +85,7 @@ const fields = {
   html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
   text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
   variables: z.array(z.string()),
+  status: z.literal('published'),
   created_at: timestamp,
 }
 
@@ -90,7 +106,8 @@ export function toCreatedTemplate({
   created_at,
 }: TemplateRow): CreatedTemplate {
   const names = parseJson(variables)
-  return { id, name, alias, subject, html, text, variables: [...names], created_at: iso(created_at) }
+  const words = { name, alias, subject, html, text, variables: [...names] }
+  return { object: 'template', id, ...words, status: 'published', created_at: iso(created_at) }
 }
 
 export function toTemplateResource(row: TemplateRow & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {

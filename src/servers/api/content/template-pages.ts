@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { MAX_ID } from '../../../base/storage/db/paging.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
@@ -14,7 +15,7 @@ import { selectTemplatePage } from '../../../workspaces/content/templates.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
-import { sliceQuery } from '../http/input/paging.js'
+import { sliceAfterQuery } from '../http/input/paging.js'
 import { type Route, route } from '../http/route/route.js'
 import { templateRecord } from './template-fields.js'
 
@@ -54,13 +55,14 @@ function listRoute(read: Read): Route {
     area: 'read',
     tag: 'Templates',
     summary: 'List the templates without their bodies, newest first',
-    query: sliceQuery,
+    query: sliceAfterQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listed) }) } },
     refusals: [],
     run: ({ principal: { workspaceId }, query }) => {
-      const data = selectTemplatePage(read, { workspaceId, ...query }).map(
-        ({ id, name, subject, variables, created_at: created, updated_at: updated }) => ({
-          ...{ id, name, subject, variables: [...parseJson(variables)] },
+      const { after: before = MAX_ID, ...slice } = query
+      const data = selectTemplatePage(read, { workspaceId, before, ...slice }).map(
+        ({ id, name, alias, subject, variables, created_at: created, updated_at: updated }) => ({
+          ...{ object: 'template', id, name, alias, subject, variables: [...parseJson(variables)], status: 'published' },
           ...{ created_at: formatTimestamp(created), updated_at: formatTimestamp(updated) },
         }),
       )

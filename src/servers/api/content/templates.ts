@@ -9,6 +9,8 @@ import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { JsonText } from '../../../base/platform/json-text.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { MAX_ID } from '../../../base/storage/db/paging.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../../workspaces/content/change-template.js'
@@ -20,12 +22,13 @@ import {
   selectTemplateBodies,
   selectTemplatePage,
   templateById,
+  templateIdByAlias,
 } from '../../../workspaces/content/templates.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
-import { sliceQuery } from '../http/input/paging.js'
-import { notFound, uuid } from '../http/input/values.js'
+import { listSchema, sliceAfterQuery } from '../http/input/paging.js'
+import { goneSchema, notFound, uuid } from '../http/input/values.js'
 import { stringifyList } from '../http/output/json-in-steps.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import {
@@ -84,18 +87,18 @@ function listRoute({ read }: TemplateRouteDeps): Route {
     tag,
     summary: 'List the templates, newest first',
     description: `After the first ${PAGE_BYTES} bytes of bodies \`html\` and \`text\` are null: read these templates by id.`,
-    query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(templateRecord) }) } },
+    query: sliceAfterQuery,
+    answers: { 200: { description: 'Some of them.', schema: listSchema(templateRecord) } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query: { limit, offset } }) => {
+    run: async ({ principal: { workspaceId }, query: { after: before = MAX_ID, limit, offset } }) => {
       let bytes = 0
-      const page = selectTemplatePage(read, { workspaceId, limit, offset })
-      const data = await stringifyList(page, (row) => {
+      const rows = selectTemplatePage(read, { workspaceId, before, limit: limit + 1, offset })
+      const data = await stringifyList(rows.slice(0, limit), (row) => {
         bytes += row.size
         const [bodies] = bytes > PAGE_BYTES ? [] : selectTemplateBodies(read, { workspaceId, id: row.id })
         return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
       })
-      return json(200, { data })
+      return json(200, { object: 'list', data, has_more: rows.length > limit })
     },
   })
 }
@@ -110,10 +113,30 @@ function getRoute({ read }: TemplateRouteDeps): Route {
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: (call) => {
-      const place = templateKeyOf(call)
+      const place = templateKeyOf(read, call)
       const [row] = templateById(read, place)
       if (row === undefined) throw templateNotFound(place.id)
       return json(200, toTemplateResource(row))
+    },
+  })
+}
+
+/** Clients of Resend publish a template before they use it. Here every template is. */
+export function publishTemplateRoute({ read }: Pick<Store, 'read'>): Route {
+  return route({
+    method: 'POST',
+    path: '/templates/:id/publish',
+    area: 'write',
+    tag,
+    summary: 'Find a template, which is published already',
+    answers: {
+      200: { description: 'It is there.', schema: z.strictObject({ object: z.literal('template'), id: uuid }) },
+    },
+    refusals: ['template_not_found'],
+    run: (call) => {
+      const place = templateKeyOf(read, call)
+      if (templateById(read, place).length === 0) throw templateNotFound(place.id)
+      return json(200, { object: 'template', id: place.id })
     },
   })
 }
@@ -131,7 +154,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = templateKeyOf(call)
+      const place = templateKeyOf(deps.read, call)
       const row = await changeTemplate(deps, place, call.body, call.now)
       deps.templates.forget(place.workspaceId, place.id)
       if (row === null) throw templateNotFound(place.id)
@@ -140,7 +163,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
   })
 }
 
-function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
+function removeRoute({ read, commit, templates }: TemplateRouteDeps): Route {
   return route({
     method: 'DELETE',
     path: '/templates/:id',
@@ -148,19 +171,19 @@ function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
     tag,
     summary: 'Delete a template',
     description: 'Emails accepted before are still delivered.',
-    answers: { 200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) } },
+    answers: { 200: { description: 'It is gone.', schema: goneSchema('template', uuid) } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = templateKeyOf(call)
+      const place = templateKeyOf(read, call)
       const removed = await tryCommit(commit([removeTemplate(place)]))
       templates.forget(place.workspaceId, place.id)
       if (!removed) throw templateNotFound(place.id)
-      return json(200, { deleted: true, id: place.id })
+      return json(200, { object: 'template', deleted: true, id: place.id })
     },
   })
 }
 
-function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, composing }: TemplateRouteDeps): Route {
+function renderRoute({ read, templates, sampleUnsubscribeUrl: unsubscribeUrl, composing }: TemplateRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/templates/:id/render',
@@ -173,7 +196,7 @@ function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, composin
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
     run: async (call) => {
-      const { workspaceId, id } = templateKeyOf(call)
+      const { workspaceId, id } = templateKeyOf(read, call)
       const template = templates.find(workspaceId, id)
       if (template === undefined) throw templateNotFound(id)
       const { template_data: data } = call.body
@@ -185,12 +208,16 @@ function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, composin
   })
 }
 
-function templateKeyOf({ principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): {
-  readonly workspaceId: string
-  readonly id: string
-} {
-  return { workspaceId, id }
+/** The path may have the alias of a template in place of its id. */
+function templateKeyOf(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): { readonly workspaceId: string; readonly id: string } {
+  const [named] = uuidForm.test(id) ? [] : templateIdByAlias(read, { workspaceId, alias: id })
+  return { workspaceId, id: named?.id ?? id }
 }
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 function templateNotFound(id: string): Refusal {
   return notFound('template-not-found', 'template', id)

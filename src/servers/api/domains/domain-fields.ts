@@ -1,6 +1,7 @@
 /** The fields of sending domains in requests and answers. */
 import { z } from 'zod'
 import { MAX_BLOCKED } from '../../../workspaces/domains/verification/blocked-addresses.js'
+import { notBoth, required } from '../http/input/field-rules.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
@@ -9,14 +10,60 @@ const flag = z.boolean('allowed: true or false')
 const trackingRule =
   'Whether opens and clicks are tracked if an email does not say so; null: on over `/emails`, off over SMTP and the paths of other services.'
 
+const name = z
+  .string('allowed: a domain name')
+  .max(300, 'allowed: a domain name')
+  .meta({ description: 'U-labels or A-labels. Public suffixes and reserved names are refused.' })
+
+const capability = z.enum(['enabled', 'disabled'])
+
+/** The fields by which clients of Resend say the same. */
+const fieldsOfResend = {
+  open_tracking: flag.optional().meta({ description: 'Another name of `tracking.open`.' }),
+  click_tracking: flag.optional().meta({ description: 'Another name of `tracking.click`.' }),
+  capabilities: z
+    .strictObject({
+      sending: z.literal('enabled', 'allowed: enabled').optional(),
+      receiving: capability.optional(),
+    })
+    .optional()
+    .meta({ description: '`receiving` is another name of `inbound`.' }),
+  tls: z
+    .literal('opportunistic', 'allowed: opportunistic, because the header field TLS-Required and routes ask for more')
+    .optional()
+    .meta({ description: 'Ignored.' }),
+}
+
+/** `inbound` and `tracking` of a request, by either name. */
+export function switchesOf({
+  inbound,
+  tracking,
+  capabilities,
+  ...given
+}: {
+  readonly inbound?: boolean | undefined
+  readonly tracking?: { readonly open?: boolean | null | undefined; readonly click?: boolean | null | undefined } | undefined
+  readonly capabilities?: { readonly receiving?: 'enabled' | 'disabled' | undefined } | undefined
+  readonly open_tracking?: boolean | undefined
+  readonly click_tracking?: boolean | undefined
+}): { inbound: boolean | undefined; trackOpens: boolean | null | undefined; trackClicks: boolean | null | undefined } {
+  const receiving = capabilities?.receiving === undefined ? undefined : capabilities.receiving === 'enabled'
+  return {
+    inbound: inbound ?? receiving,
+    trackOpens: tracking?.open === undefined ? given.open_tracking : tracking.open,
+    trackClicks: tracking?.click === undefined ? given.click_tracking : tracking.click,
+  }
+}
+
 export const domainRequest = z
   .strictObject({
-    domain: z
-      .string('allowed: a domain name')
-      .max(300, 'allowed: a domain name')
-      .meta({ description: 'U-labels or A-labels. Public suffixes and reserved names are refused.' }),
-    inbound: flag.default(false),
+    domain: name.optional(),
+    name: name.optional().meta({ description: 'Another name of `domain`.' }),
+    inbound: flag.optional().meta({ description: 'Default false.' }),
+    region: z.string().max(100).optional().meta({ description: 'Ignored.' }),
+    ...fieldsOfResend,
   })
+  .check(required('domain', 'name'), notBoth('domain', 'name'))
   .meta({ id: 'DomainRequest', example: { domain: 'example.com', inbound: true } })
 
 /** Kinds of what a domain asks of the mail that it receives. */
@@ -39,7 +86,7 @@ const inboundPolicy = z.strictObject(policyWords).meta({
   example: { greylisting: 'default', spam: 'file', dmarc: 'default' },
 })
 
-const recordStatus = z.enum(['pending', 'verified', 'failed']).meta({
+export const recordStatus = z.enum(['pending', 'verified', 'failed']).meta({
   description: 'Result of the last DNS check: correct, wrong or missing; `pending` before the first check.',
 })
 
@@ -61,6 +108,7 @@ const exampleRecords = [
   buildExampleRecord('dkim2', 'dkim2._domainkey.example.com', 'dkim2.k3.zone.example.net'),
 ]
 
+/** What `domain-answers.ts` has beside it. */
 export const listedDomain = z
   .strictObject({
     id: uuid,
@@ -71,76 +119,73 @@ export const listedDomain = z
     created_at: timestamp,
     verified_at: timestamp.nullable(),
   })
-  .meta({ id: 'ListedDomain' })
 
-export const detailedDomain = listedDomain
-  .extend({
-    mx_record: z
-      .strictObject({
-        type: z.literal('MX'),
-        name: z.string().meta({ example: 'example.com' }),
-        value: z.string().meta({ example: 'mx.example.net' }),
-        priority: z.literal(10),
-        status: recordStatus,
-      })
-      .meta({
-        description: 'For a domain that receives mail, and checked while it does. Verification does not need it.',
-      }),
-    dmarc_record: z
-      .strictObject({
-        type: z.literal('TXT'),
-        name: z.string().meta({ example: '_dmarc.example.com' }),
-        value: z.string().meta({ example: 'v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net' }),
-        status: recordStatus,
-      })
-      .meta({ description: 'A suggestion, with which reports come to us; any DMARC policy is accepted.' }),
-    tls_records: z
-      .array(
-        z.strictObject({
-          type: z.enum(['CNAME', 'TXT']),
-          name: z.string().meta({ example: '_mta-sts.example.com' }),
-          value: z.string().meta({ example: '_mta-sts.mail.example.net' }),
-        }),
-      )
-      .meta({
-        description:
-          'Suggestions for a domain all of whose mail comes here; the CNAMEs have an effect once the service publishes an ' +
-          'MTA-STS policy. Verification does not need them.',
-      }),
-    dkim_keys: z
-      .array(
-        z.strictObject({
-          selector: z.string(),
-          name: z.string().meta({ example: 'dkim1._domainkey.example.com' }),
-          txt: z.string(),
-          signing: z.boolean(),
-        }),
-      )
-      .meta({ description: 'The keys as TXT records, for DNS without CNAME support.' }),
-    tracking: z
-      .strictObject({ open: z.boolean().nullable(), click: z.boolean().nullable() })
-      .meta({ description: trackingRule }),
-    blocked_addresses: z.array(z.string()).meta({ description: 'Addresses to which mail is refused.' }),
-    inbound_policy: inboundPolicy,
-    rotation: z
-      .strictObject({
-        selector: z.enum(['dkim1', 'dkim2']),
-        state: z.enum(['retiring', 'publishing']),
-        asked_at: timestamp,
-      })
-      .nullable()
-      .meta({
-        example: null,
-        description:
-          'A key rotation in progress: `retiring` while queued mail still needs the old key of the selector, `publishing` until DNS shows its new key.',
-      }),
-    checked_at: timestamp.nullable().meta({ description: 'When all records were last checked in DNS.' }),
-    fails_at: timestamp.nullable().meta({
-      description:
-        'The records of this verified domain are missing in DNS; unless they return, sending stops at this time.',
+export const detailedDomain = listedDomain.extend({
+  mx_record: z
+    .strictObject({
+      type: z.literal('MX'),
+      name: z.string().meta({ example: 'example.com' }),
+      value: z.string().meta({ example: 'mx.example.net' }),
+      priority: z.literal(10),
+      status: recordStatus,
+    })
+    .meta({
+      description: 'For a domain that receives mail, and checked while it does. Verification does not need it.',
     }),
-  })
-  .meta({ id: 'Domain' })
+  dmarc_record: z
+    .strictObject({
+      type: z.literal('TXT'),
+      name: z.string().meta({ example: '_dmarc.example.com' }),
+      value: z.string().meta({ example: 'v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net' }),
+      status: recordStatus,
+    })
+    .meta({ description: 'A suggestion, with which reports come to us; any DMARC policy is accepted.' }),
+  tls_records: z
+    .array(
+      z.strictObject({
+        type: z.enum(['CNAME', 'TXT']),
+        name: z.string().meta({ example: '_mta-sts.example.com' }),
+        value: z.string().meta({ example: '_mta-sts.mail.example.net' }),
+      }),
+    )
+    .meta({
+      description:
+        'Suggestions for a domain all of whose mail comes here; the CNAMEs have an effect once the service publishes an ' +
+        'MTA-STS policy. Verification does not need them.',
+    }),
+  dkim_keys: z
+    .array(
+      z.strictObject({
+        selector: z.string(),
+        name: z.string().meta({ example: 'dkim1._domainkey.example.com' }),
+        txt: z.string(),
+        signing: z.boolean(),
+      }),
+    )
+    .meta({ description: 'The keys as TXT records, for DNS without CNAME support.' }),
+  tracking: z
+    .strictObject({ open: z.boolean().nullable(), click: z.boolean().nullable() })
+    .meta({ description: trackingRule }),
+  blocked_addresses: z.array(z.string()).meta({ description: 'Addresses to which mail is refused.' }),
+  inbound_policy: inboundPolicy,
+  rotation: z
+    .strictObject({
+      selector: z.enum(['dkim1', 'dkim2']),
+      state: z.enum(['retiring', 'publishing']),
+      asked_at: timestamp,
+    })
+    .nullable()
+    .meta({
+      example: null,
+      description:
+        'A key rotation in progress: `retiring` while queued mail still needs the old key of the selector, `publishing` until DNS shows its new key.',
+    }),
+  checked_at: timestamp.nullable().meta({ description: 'When all records were last checked in DNS.' }),
+  fails_at: timestamp.nullable().meta({
+    description:
+      'The records of this verified domain are missing in DNS; unless they return, sending stops at this time.',
+  }),
+})
 
 export const domainChangeRequest = z
   .strictObject({
@@ -164,6 +209,7 @@ export const domainChangeRequest = z
       .partial()
       .optional()
       .meta({ description: 'What the domain asks of the mail that it receives. Words that are not given stay.' }),
+    ...fieldsOfResend,
   })
   .meta({ id: 'DomainChange', example: { inbound: true, blocked_addresses: ['info'] } })
 

@@ -1,16 +1,13 @@
 /** The routes of sending domains: register, show with the DNS records to publish, verify, change, rotate keys, delete. */
-
-import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { changeDomain, type DomainChange } from '../../../workspaces/domains/change-domain.js'
 import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.js'
-import { readDomainDetails, toDomainResource } from '../../../workspaces/domains/domain-resource.js'
 import { registerDomain } from '../../../workspaces/domains/register-domain.js'
 import { type RotationDeps, rotateKeys } from '../../../workspaces/domains/rotate-keys.js'
 import { parseRegistrableName, type ServiceNames } from '../../../workspaces/domains/rows/registrable-name.js'
-import { listDomains, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
+import { domainById, listDomains, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import {
   listBlockedLocalParts,
   parseBlockedLocalPart,
@@ -19,16 +16,11 @@ import type { ZoneNames } from '../../../workspaces/domains/verification/look-up
 import { type CheckLimiter, verifyDomain } from '../../../workspaces/domains/verify-domain.js'
 import type { Changes, DomainRef } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
-import { sliceQuery } from '../http/input/paging.js'
-import { uuid } from '../http/input/values.js'
+import { buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
+import { goneSchema, uuid } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import {
-  type DomainChangeRequest,
-  detailedDomain,
-  domainChangeRequest,
-  domainRequest,
-  listedDomain,
-} from './domain-fields.js'
+import { domainAlone, domainInList, readDomain, toListedDomain } from './domain-answers.js'
+import { type DomainChangeRequest, domainChangeRequest, domainRequest, switchesOf } from './domain-fields.js'
 import { domainNotFound, domainOfCall } from './domain-of-call.js'
 import { domainReportRoutes } from './domain-reports.js'
 
@@ -65,15 +57,18 @@ function registerRoute(deps: DomainDeps): Route {
     summary: 'Register a sending domain',
     description: 'At most ten an hour. A domain that another workspace has registered but not verified is allowed.',
     body: domainRequest,
-    answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: detailedDomain } },
+    answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: domainAlone } },
     refusals: ['conflict', 'domain_already_exists'],
-    run: async ({ principal, body: { domain: given, inbound }, now }) => {
-      const domain = parseRegistrableName(given, deps.names)
+    run: async ({ principal, body, now }) => {
+      const domain = parseRegistrableName(body.domain ?? body.name ?? '', deps.names)
       const { workspaceId } = principal
-      const request = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
-      const row = await registerDomain(deps, request, true)
+      const { inbound = false, ...tracking } = switchesOf(body)
+      const act = { actor: actorOf(principal), now }
+      const row = await registerDomain(deps, { workspaceId, domain, inbound, forced: false, ...act }, true)
+      await changeDomain(deps, row, tracking, act)
       deps.changes.domainChanged({ workspaceId, domain })
-      return json(201, readDomainDetails(deps.read, row, deps.names))
+      const [registered = row] = domainById(deps.read, { workspaceId, id: row.id })
+      return json(201, readDomain(deps.read, registered, deps.names))
     },
   })
 }
@@ -85,12 +80,15 @@ function listRoute({ read, names }: DomainDeps): Route {
     area: 'admin-read',
     tag,
     summary: 'List the sending domains, oldest first',
-    query: sliceQuery,
-    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedDomain) }) } },
+    query: sliceAfterQuery,
+    answers: { 200: { description: 'Some of them.', schema: listSchema(domainInList) } },
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) => {
-      const rows = await listDomains(read, workspaceId, query)
-      return json(200, { data: rows.map((row) => toDomainResource(row, names.zone)) })
+      const rows = await listDomains(read, workspaceId, withNext(query))
+      return json(
+        200,
+        buildList(rows, query.limit, (row) => toListedDomain(row, names.zone)),
+      )
     },
   })
 }
@@ -102,9 +100,9 @@ function getRoute({ read, names }: DomainDeps): Route {
     area: 'admin-read',
     tag,
     summary: 'Show a sending domain',
-    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found'],
-    run: (call) => json(200, readDomainDetails(read, domainOfCall(read, call), names)),
+    run: (call) => json(200, readDomain(read, domainOfCall(read, call), names)),
   })
 }
 
@@ -119,7 +117,7 @@ function patchRoute(deps: DomainDeps): Route {
       'Fields that are not given stay unchanged. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
     body: domainChangeRequest,
     maxBody: MAX_CHANGE,
-    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
       const row = domainOfCall(deps.read, call)
@@ -128,7 +126,7 @@ function patchRoute(deps: DomainDeps): Route {
       if (!(await tryCommit(changeDomain(deps, row, toDomainChange(deps.read, row, call.body), act))))
         throw domainNotFound(row.id)
       deps.changes.domainChanged(domainRefOf(row))
-      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
+      return json(200, readDomain(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
 }
@@ -137,10 +135,9 @@ function patchRoute(deps: DomainDeps): Route {
 function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: blocked, inbound_policy: policy }: DomainChangeRequest,
+  { blocked_addresses: blocked, inbound_policy: policy, ...given }: DomainChangeRequest,
 ): DomainChange {
-  const tracked = { trackOpens: tracking?.open, trackClicks: tracking?.click }
-  const switches = { inbound, ...tracked, inboundPolicy: policy }
+  const switches = { ...switchesOf(given), inboundPolicy: policy }
   if (blocked === undefined) return switches
   const { domain } = row
   const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
@@ -156,7 +153,7 @@ function verifyRoute(deps: DomainDeps): Route {
     summary: 'Check the records of a domain in DNS now',
     description:
       'A CNAME to the value shown is correct, and so are records with the same data, set by hand or by a DNS host that resolves the CNAME itself. `details.records` of a refusal has what was found. At most sixty checks a minute. A verified domain has 72 hours to repair its records.',
-    answers: { 200: { description: 'The domain; all records are correct.', schema: detailedDomain } },
+    answers: { 200: { description: 'The domain; all records are correct.', schema: domainAlone } },
     refusals: [
       'domain_not_found',
       'domain_already_exists',
@@ -173,7 +170,7 @@ function verifyRoute(deps: DomainDeps): Route {
         deps.changes.domainChanged(domainRefOf(row)),
       )
       if (checked === undefined) throw domainNotFound(row.id)
-      return json(200, readDomainDetails(deps.read, checked.row, deps.names))
+      return json(200, readDomain(deps.read, checked.row, deps.names))
     },
   })
 }
@@ -187,7 +184,7 @@ function rotateRoute(deps: DomainDeps): Route {
     summary: 'Sign with the other DKIM key',
     description:
       'At once if DNS has that key; else `rotation` shows what is missing, and the rotation completes without another request. Repeating the request during a rotation is not an error.',
-    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
       const row = domainOfCall(deps.read, call)
@@ -195,7 +192,7 @@ function rotateRoute(deps: DomainDeps): Route {
       deps.lookups.count(row.id, now)
       await rotateKeys(deps, row, { actor: actorOf(principal), now })
       deps.changes.domainChanged(domainRefOf(row))
-      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
+      return json(200, readDomain(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
 }
@@ -213,7 +210,7 @@ function removeRoute(deps: DomainDeps): Route {
     summary: 'Delete a sending domain',
     description: 'Nothing more is sent from it, and its queued mail fails.',
     answers: {
-      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+      200: { description: 'It is gone.', schema: goneSchema('domain', uuid) },
     },
     refusals: ['domain_not_found'],
     run: async (call): Promise<Answer> => {
@@ -221,7 +218,7 @@ function removeRoute(deps: DomainDeps): Route {
       const { principal, now: at } = call
       if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
       deps.changes.domainDeleted({ ...domainRefOf(row), at })
-      return json(200, { deleted: true, id: row.id })
+      return json(200, { object: 'domain', deleted: true, id: row.id })
     },
   })
 }

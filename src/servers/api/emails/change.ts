@@ -7,9 +7,10 @@ import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { type ResourceDeps, readChangedEmail } from '../../../records/messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../../records/messages/scheduled-change.js'
 import { json } from '../http/answer.js'
+import { notBoth, required } from '../http/input/field-rules.js'
 import { type Call, type Route, route } from '../http/route/route.js'
-import { emailRecord } from './email-record.js'
-import { releaseText } from './email-request.js'
+import { emailRecord, toEmailRecord } from './email-record.js'
+import { releaseText, releaseTextWithoutWords } from './email-request.js'
 import { viewerOf } from './show.js'
 
 export interface EmailChangeDeps extends ResourceDeps, Store {
@@ -18,12 +19,14 @@ export interface EmailChangeDeps extends ResourceDeps, Store {
 
 const body = z
   .strictObject({
-    scheduled_for: releaseText.meta({
+    scheduled_for: releaseText.optional().meta({
       description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
       example: '2030-01-31T09:00:00Z',
     }),
+    scheduled_at: releaseTextWithoutWords.optional(),
   })
-  .meta({ id: 'EmailChange' })
+  .check(required('scheduled_for', 'scheduled_at'), notBoth('scheduled_for', 'scheduled_at'))
+  .meta({ id: 'EmailChange', example: { scheduled_for: '2030-01-31T09:00:00Z' } })
 
 export function rescheduleRoute(deps: EmailChangeDeps): Route {
   return route({
@@ -35,13 +38,13 @@ export function rescheduleRoute(deps: EmailChangeDeps): Route {
     body,
     answers: { 200: { description: 'The email', schema: emailRecord } },
     refusals: ['email_not_found', 'conflict'],
-    run: async ({ principal, params: { id = '' }, body: { scheduled_for }, now }) => {
+    run: async ({ principal, params: { id = '' }, body: { scheduled_for, scheduled_at = '' }, now }) => {
       const viewer = viewerOf(principal)
-      const at = parseReleaseTime(scheduled_for, now)
+      const at = parseReleaseTime(scheduled_for ?? scheduled_at, now)
       if (at === null) await sendScheduledNow(deps, viewer, id, now)
       else await reschedule(deps, viewer, id, at)
       deps.delivery.runner.markDue(viewer.workspaceId, at ?? now)
-      return json(200, await readChangedEmail(deps, viewer, id))
+      return json(200, toEmailRecord(await readChangedEmail(deps, viewer, id)))
     },
   })
 }
@@ -58,7 +61,7 @@ export function cancelRoute(deps: EmailChangeDeps): Route {
     run: async ({ principal, params: { id = '' }, now }: Call) => {
       const viewer = viewerOf(principal)
       await cancelScheduled(deps, viewer, id, now)
-      return json(200, await readChangedEmail(deps, viewer, id))
+      return json(200, toEmailRecord(await readChangedEmail(deps, viewer, id)))
     },
   })
 }

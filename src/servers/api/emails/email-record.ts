@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { EmailStatus, RecipientStatus } from '../../../base/storage/tables/email-tables.js'
 import type { RecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import type { EmailResource } from '../../../records/messages/email-resource.js'
+import { lastEvent, lastEventOf } from './last-event.js'
 
 const commonStatuses = [
   'scheduled',
@@ -77,42 +78,51 @@ const recipient = z
   .meta({ id: 'Recipient' })
 
 /** The type of the record checks it: it does not compile if the document lacks a field. */
+export const emailFields = {
+  id: z.string(),
+  message_id: z.string(),
+  from: z.string(),
+  to: z.array(z.string()),
+  cc: z.array(z.string()).meta({ example: [] }),
+  bcc: z.array(z.string()).meta({ example: [] }),
+  reply_to: z.array(z.string()),
+  subject: z.string(),
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
+  tags: z
+    .array(z.object({ name: z.string(), value: z.string() }))
+    .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
+  attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
+  tracking: z.object({ open: z.boolean(), click: z.boolean(), skipped: z.string().optional() }).meta({
+    description: 'What the request or the domain asked for; `skipped`: why the message went out without it.',
+  }),
+  priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
+  template_id: z.string().nullable(),
+  broadcast_id: z.uuid().optional().meta({ description: 'Of a message of a broadcast only.' }),
+  status: emailStatus,
+  recipient_counts: recipientCounts,
+  created_at: moment,
+  scheduled_for: moment.nullable(),
+  sent_at: moment.nullable(),
+  delivered_at: moment.nullable(),
+  opened_at: moment.nullable(),
+  clicked_at: moment.nullable(),
+  bounced_at: moment.nullable(),
+  recipients: z.array(recipient),
+} satisfies Record<keyof EmailResource, z.ZodType>
+
 export const emailRecord = z
-  .object({
-    id: z.string(),
-    message_id: z.string(),
-    from: z.string(),
-    to: z.array(z.string()),
-    cc: z.array(z.string()).meta({ example: [] }),
-    bcc: z.array(z.string()).meta({ example: [] }),
-    reply_to: z.array(z.string()),
-    subject: z.string(),
-    html: z.string().nullable(),
-    text: z.string().nullable(),
-    headers: z.record(z.string(), z.string()).meta({ description: 'The fields that an app sets by its own choice.' }),
-    tags: z
-      .array(z.object({ name: z.string(), value: z.string() }))
-      .meta({ example: [{ name: 'campaign', value: 'spring' }] }),
-    attachments: z.array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() })),
-    tracking: z.object({ open: z.boolean(), click: z.boolean(), skipped: z.string().optional() }).meta({
-      description: 'What the request or the domain asked for; `skipped`: why the message went out without it.',
-    }),
-    priority: z.enum(['high', 'normal', 'low']).meta({ example: 'normal' }),
-    template_id: z.string().nullable(),
-    broadcast_id: z.uuid().optional().meta({ description: 'Of a message of a broadcast only.' }),
-    status: emailStatus,
-    recipient_counts: recipientCounts,
-    created_at: moment,
-    scheduled_for: moment.nullable(),
-    sent_at: moment.nullable(),
-    delivered_at: moment.nullable(),
-    opened_at: moment.nullable(),
-    clicked_at: moment.nullable(),
-    bounced_at: moment.nullable(),
-    recipients: z.array(recipient),
-  } satisfies Record<keyof EmailResource, z.ZodType>)
+  .object({ object: z.literal('email'), ...emailFields, last_event: lastEvent, scheduled_at: moment.nullable() })
   .meta({
     id: 'Email',
     description:
       '`html` and `text` are null and `headers` and `attachments` empty where the message is no longer stored, or cannot be read.',
   })
+
+/** `scheduled_at` is what clients of Resend call `scheduled_for`. */
+export function toEmailRecord(
+  email: EmailResource,
+): EmailResource & Pick<z.output<typeof emailRecord>, 'object' | 'last_event' | 'scheduled_at'> {
+  return { object: 'email', ...email, last_event: lastEventOf(email), scheduled_at: email.scheduled_for }
+}

@@ -5,19 +5,17 @@
  */
 import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'
-import { isRecord, ownValueOf } from '../../../base/platform/records.js'
+import { ownValueOf } from '../../../base/platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
+import { isGiven, notBoth, rule } from '../http/input/field-rules.js'
 import { missingIssue, toInputRefusal } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
+import { emailAttachments, inlineImages, MAX_ATTACHMENTS } from './attachment-fields.js'
 import {
-  base64,
   bodyText,
-  contentId,
-  contentType,
-  filename,
   MAX_RECIPIENTS,
   mailboxes,
   mailboxObject,
@@ -25,38 +23,6 @@ import {
   oneLine,
   templateData,
 } from './email-fields.js'
-
-/** Inline images count too. */
-const MAX_ATTACHMENTS = 20
-
-const cacheKey = z.string().min(1).max(256).meta({ description: 'The key of a file that was stored before.' })
-
-const attachment = z.union(
-  [
-    z.strictObject({ filename, content: base64, content_type: contentType.default('application/octet-stream') }),
-    z.strictObject({ file_cache_key: cacheKey, name: filename.optional() }),
-  ],
-  { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
-)
-
-export const attachments = withMaxSize(
-  MAX_ATTACHMENTS,
-  'attachments',
-  z.array(attachment).max(MAX_ATTACHMENTS),
-).optional()
-
-const inlineImage = z.union(
-  [
-    z.strictObject({
-      content: base64,
-      cid: contentId,
-      filename: filename.optional(),
-      content_type: contentType.optional().meta({ description: 'Detected from the bytes if it is not given.' }),
-    }),
-    z.strictObject({ file_cache_key: cacheKey, cid: contentId }),
-  ],
-  { error: 'must be {content, cid} or {file_cache_key, cid}' },
-)
 
 const headerFields = z.record(z.string(), z.string()).superRefine((fields, context) => {
   const seen = new Set<string>()
@@ -80,6 +46,18 @@ export const releaseText = z
     'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
   )
 
+/** `scheduled_at`, which some clients write in words. */
+export const releaseTextWithoutWords = z
+  .string()
+  .max(64)
+  .refine(
+    (text) => parseTimestamp(text) !== null,
+    'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z; words such as "in 1 min" are not understood, so compute the time',
+  )
+  .meta({ description: 'Another name of `scheduled_for`.', example: '2030-01-31T09:00:00Z' })
+
+const templateName = z.string().min(1).max(256)
+
 const fields = z.strictObject({
   from: z
     .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
@@ -96,28 +74,31 @@ const fields = z.strictObject({
   htmlbody: bodyText.optional().meta({ description: 'Another name of `html`.' }),
   text: bodyText.optional().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello Bob' }),
   textbody: bodyText.optional().meta({ description: 'Another name of `text`.' }),
-  template_id: z
-    .string()
-    .min(1)
-    .max(256)
+  template_id: templateName
     .optional()
     .meta({ description: 'Supplies subject, HTML and text; those in the request are ignored.' }),
-  template_alias: z
-    .string()
-    .min(1)
-    .max(256)
+  template_alias: templateName
     .optional()
     .meta({ description: 'Names the template in place of `template_id`.', example: 'welcome' }),
   template_data: templateData.optional(),
+  template: z
+    .strictObject({
+      id: templateName.meta({ description: 'Its alias or its id.', example: 'welcome' }),
+      variables: templateData.optional(),
+    })
+    .optional()
+    .meta({ description: 'In place of `template_id` or `template_alias`, and `template_data`.' }),
   scheduled_for: releaseText.optional().meta({
     description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
     example: '2030-01-31T09:00:00Z',
   }),
+  scheduled_at: releaseTextWithoutWords.optional(),
+  topic_id: z.string().max(256).optional().meta({ description: 'Ignored.' }),
   headers: customHeaders
     .optional()
     .meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
-  attachments,
-  inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
+  attachments: emailAttachments,
+  inline_images: inlineImages,
   tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
     .optional()
     .meta({ description: 'They come back in events.', example: [{ name: 'campaign', value: 'spring' }] }),
@@ -130,19 +111,8 @@ const fields = z.strictObject({
 
 type Fields = z.output<typeof fields>
 /** The fields as the rules see them. Any of them may be wrong or missing. */
-type Draft = { readonly [Name in keyof Fields]?: unknown }
+type Draft = Readonly<Record<string, unknown>>
 
-/** A rule over several fields. It is checked whatever else is wrong. */
-function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
-  return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
-    path: [path],
-    message,
-    ...(params === undefined ? {} : { params }),
-    when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  })
-}
-
-const isGiven = (value: unknown): boolean => value !== undefined
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function countRecipients({ to, cc, bcc }: Draft): number {
@@ -150,8 +120,9 @@ function countRecipients({ to, cc, bcc }: Draft): number {
   return [to, cc, bcc].reduce<number>((sum, list) => sum + toList(list).length, 0)
 }
 
-function hasDuplicateIds({ inline_images: images }: Draft): boolean {
-  const ids = toList(images).map((image) => ownValueOf(image, 'cid'))
+function hasDuplicateIds({ inline_images: images, attachments }: Draft): boolean {
+  const named = toList(attachments).map((file) => ownValueOf(file, 'content_id'))
+  const ids = [...toList(images).map((image) => ownValueOf(image, 'cid')), ...named.filter(isGiven)]
   return new Set(ids).size < ids.length
 }
 
@@ -168,25 +139,29 @@ const emailExample = {
 /** Rules over several fields of an email. */
 export const emailRules = [
   rule(
-    ({ subject, template_id, template_alias }) => [subject, template_id, template_alias].some(isGiven),
+    ({ subject, template_id, template_alias, template }) =>
+      [subject, template_id, template_alias, template].some(isGiven),
     'subject',
     'is required',
     missingIssue,
   ),
   rule(
-    ({ html, htmlbody, text, textbody, template_id, template_alias }) =>
-      [html, htmlbody, text, textbody, template_id, template_alias].some(isGiven),
+    ({ html, htmlbody, text, textbody, template_id, template_alias, template }) =>
+      [html, htmlbody, text, textbody, template_id, template_alias, template].some(isGiven),
     'text',
     'is required, unless there is html or template_id',
     missingIssue,
   ),
-  rule(({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)), 'htmlbody', 'is another name of html: give one'),
+  notBoth('html', 'htmlbody'),
+  notBoth('template_id', 'template_alias', 'names a template as template_id does: give one'),
   rule(
-    ({ template_id, template_alias }) => !(isGiven(template_id) && isGiven(template_alias)),
-    'template_alias',
-    'names a template as template_id does: give one',
+    ({ template, template_id, template_alias, template_data }) =>
+      !(isGiven(template) && [template_id, template_alias, template_data].some(isGiven)),
+    'template',
+    'has the id and the variables of a template: give no template_id, template_alias or template_data',
   ),
-  rule(({ text, textbody }) => !(isGiven(text) && isGiven(textbody)), 'textbody', 'is another name of text: give one'),
+  notBoth('scheduled_for', 'scheduled_at'),
+  notBoth('text', 'textbody'),
   rule(
     (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
     'to',

@@ -13,9 +13,10 @@ import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-li
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { countEmails, type ListedEmail, listEmails } from '../../../records/messages/email-list.js'
 import { json } from '../http/answer.js'
-import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
+import { buildList, checkListForm, listQueryFields, listSchema, numberedPageSchema, toListRequest, withNext } from '../http/input/paging.js'
 import { type Route, route } from '../http/route/route.js'
 import { emailStatus, recipientCounts } from './email-record.js'
+import { lastEvent, lastEventOf } from './last-event.js'
 
 const DEFAULT_LIMIT = 10
 
@@ -44,6 +45,14 @@ const limitItem = z
     recipient_counts: recipientCounts,
     created_at: z.iso.datetime(),
     sent_at: z.iso.datetime().nullable(),
+    message_id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    cc: z.array(z.string()).meta({ example: [] }),
+    bcc: z.array(z.string()).meta({ example: [] }),
+    reply_to: z.array(z.string()),
+    last_event: lastEvent,
+    scheduled_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'ListedEmail' })
 const pageItem = z
@@ -58,7 +67,7 @@ const pageItem = z
   })
   .meta({ id: 'ListedEmailOfPage' })
 
-const limitForm = z.object({ data: z.array(limitItem) })
+const limitForm = listSchema(limitItem)
 const pageForm = numberedPageSchema(pageItem)
 
 export function listRoute({ read }: { readonly read: Read }): Route {
@@ -79,8 +88,10 @@ export function listRoute({ read }: { readonly read: Read }): Route {
       if (broadcastId !== null) requireKnownBroadcast(read, { workspaceId, id: broadcastId })
       const filter = { workspaceId, status, broadcastId }
       const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
+      if (metaOf === null) {
+        return json(200, buildList(await listEmails(read, filter, withNext(slice)), slice.limit, asLimitItem))
+      }
       const rows = await listEmails(read, filter, slice)
-      if (metaOf === null) return json(200, { data: rows.map(asLimitItem) } satisfies z.infer<typeof limitForm>)
       const meta = metaOf(countEmails(read, filter))
       return json(200, { success: true, data: rows.map(asPageItem), meta } satisfies z.infer<typeof pageForm>)
     },
@@ -88,18 +99,32 @@ export function listRoute({ read }: { readonly read: Read }): Route {
 }
 
 function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
-  const { id, from_email, from_name, subject, status, created_at, sent_at } = row
+  const { id, message_id, from_email, from_name, subject, status, created_at } = row
+  const recipient_counts = toRecipientCounts(row)
+  const to = [...parseJson(row.to_emails)]
   return {
     id,
     from_email,
     from_name,
-    to_emails: parseAddresses(row),
+    to_emails: to,
     subject,
     status,
-    recipient_counts: toRecipientCounts(row),
+    recipient_counts,
     created_at: formatTimestamp(created_at),
-    sent_at: sent_at === null ? null : formatTimestamp(sent_at),
+    sent_at: formatOrNull(row.sent_at),
+    message_id,
+    from: from_email,
+    to,
+    cc: [...parseJson(row.cc_emails)],
+    bcc: [...parseJson(row.bcc_emails)],
+    reply_to: [...parseJson(row.reply_to)],
+    last_event: lastEventOf({ ...row, recipient_counts }),
+    scheduled_at: formatOrNull(row.scheduled_for),
   }
+}
+
+function formatOrNull(at: number | null): string | null {
+  return at === null ? null : formatTimestamp(at)
 }
 
 function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
@@ -108,14 +133,10 @@ function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
   return {
     id,
     from,
-    to: parseAddresses(row),
+    to: [...parseJson(row.to_emails)],
     subject,
     status,
     recipient_counts,
     created_at: formatTimestamp(created_at),
   }
-}
-
-function parseAddresses({ to_emails }: ListedEmail): string[] {
-  return [...parseJson(to_emails)]
 }

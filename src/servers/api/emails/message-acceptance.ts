@@ -15,11 +15,10 @@ import type { LineWrapper } from '../../../outbound/sending/line-wrapper.js'
 import type { SubmissionAcceptor, SubmissionExtras } from '../../../outbound/sending/submission-acceptor.js'
 import type { SubmittedMessage } from '../../../outbound/sending/submitted-message.js'
 import { emailById } from '../../../records/messages/email/email.js'
-import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientsOfEmail } from '../../../records/messages/email/recipients.js'
 import { checkLines } from '../../../records/messages/message-lines.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
-import type { CreatedEmail } from './created-email.js'
+import { type CreatedEmail, describeCreated } from './created-email.js'
 import { requireDiskSpace } from './email-acceptance.js'
 
 /** Recipients of one message (RFC 5321 section 4.5.3.1.8). */
@@ -73,16 +72,7 @@ export class MessageAcceptance {
     const suppressed = recipientsOfEmail(this.deps.read, { workspaceId, emailId: id })
       .filter(({ status }) => status === 'suppressed')
       .map(({ address }) => address)
-    const at = email.scheduled_for
-    const status = at === null ? 'queued' : 'scheduled'
-    return {
-      ...{ id, from: email.from_email, to: [...parseJson(email.to_emails)] },
-      created_at: new Date(email.created_at).toISOString(),
-      ...(at === null ? {} : { scheduled_for: new Date(at).toISOString() }),
-      ...(at === null && suppressed.length === 0 ? {} : { status }),
-      ...(suppressed.length > 0 ? { suppressed } : {}),
-      recipient_counts: toRecipientCounts(email),
-    }
+    return describeCreated(email, { from: email.from_email, to: parseJson(email.to_emails), suppressed })
   }
 }
 

@@ -21,6 +21,8 @@ import type { StoredParts } from './stored-parts.js'
 /** 10 MB for one decoded attachment or image. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
+const UNKNOWN_TYPE = 'application/octet-stream'
+
 /** How an interface sends emails, beyond what a request says. */
 export interface Manner {
   /** Whether opens and clicks are tracked if neither the request nor the domain says so. */
@@ -39,7 +41,7 @@ export async function buildRequestedEmail(
   { tracksByDefault, keepsSuppressed = false, isTest = false }: Manner,
 ): Promise<RequestedEmail> {
   const { from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
-  const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
+  const { tracking, tags = [], priority, scheduled_for: scheduledFor = request.scheduled_at } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
   const { templateId, subject, html, text, hasUnsubscribeLink } = await resolveTextContent(
     request,
@@ -73,16 +75,8 @@ async function resolveTextContent(
   recipientId: string,
   stored: StoredParts,
 ): Promise<TextContent> {
-  const {
-    template_id: id,
-    template_alias: alias,
-    template_data: data = {},
-    subject = '',
-    html,
-    htmlbody,
-    text,
-    textbody,
-  } = request
+  const { subject = '', html, htmlbody, text, textbody, template: named } = request
+  const { template_id: id, template_alias: alias = named?.id, template_data: data = named?.variables ?? {} } = request
   if (id === undefined && alias === undefined) {
     const bodies = { html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
     return { ...bodies, subject, hasUnsubscribeLink: false, templateId: null }
@@ -110,14 +104,24 @@ async function resolveFileContent(
   stored: StoredParts,
 ): Promise<FileContent> {
   if (attachments.length + inline_images.length === 0) return noFiles
-  const found = {
-    attachments: attachments.map((file, place) => resolveAttachment(file, `attachments[${place}]`, stored)),
-    images: inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored)),
+  const files: ResolvedFile<Attachment>[] = []
+  const images = inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored))
+  for (const [place, file] of attachments.entries()) {
+    const image = toInlineImage(file)
+    if (image === null) files.push(resolveAttachment(file, `attachments[${place}]`, stored))
+    else images.push(resolveImage(image, `attachments[${place}]`, stored))
   }
-  const all = [...found.attachments, ...found.images]
+  const all = [...files, ...images]
   checkSize(base64SizeOf(all.reduce((sum, { size }) => sum + size, 0)))
   stored.hold(all.reduce((sum, { size, cached }) => sum + (cached ? size : 0), 0))
-  return { attachments: await readAll(found.attachments), inlineImages: await readAll(found.images) }
+  return { attachments: await readAll(files), inlineImages: await readAll(images) }
+}
+
+/** An attachment with a content id is an image of the HTML. Null if it has none. */
+function toInlineImage(file: RequestedAttachment): RequestedImage | null {
+  if (!('content' in file) || file.content_id === undefined) return null
+  const { filename, content, content_type: given, content_id: cid } = file
+  return { filename, content, cid, content_type: given === UNKNOWN_TYPE ? undefined : given }
 }
 
 /** Reads them one after the other: a file that is named several times is read once. */
@@ -184,5 +188,5 @@ const imageSignatures: readonly (readonly [type: string, start: RegExp])[] = [
 
 function detectImageType(content: Buffer): string {
   const start = content.toString('latin1', 0, 16)
-  return imageSignatures.find(([, signature]) => signature.test(start))?.[0] ?? 'application/octet-stream'
+  return imageSignatures.find(([, signature]) => signature.test(start))?.[0] ?? UNKNOWN_TYPE
 }

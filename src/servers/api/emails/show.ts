@@ -11,7 +11,7 @@ import type { Principal } from '../../../workspaces/accounts/access/principal.js
 import { json } from '../http/answer.js'
 import { addressInQuery } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import { emailRecord } from './email-record.js'
+import { emailRecord, toEmailRecord } from './email-record.js'
 
 const EXAMPLE_MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'
 
@@ -26,7 +26,7 @@ export function showRoute(deps: ResourceDeps): Route {
     answers: { 200: { description: 'The email', schema: emailRecord } },
     refusals: ['email_not_found'],
     run: async ({ principal, params: { id = '' } }) =>
-      json(200, await readEmailResource(deps, viewerOf(principal), id)),
+      json(200, toEmailRecord(await readEmailResource(deps, viewerOf(principal), id))),
   })
 }
 

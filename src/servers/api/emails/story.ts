@@ -8,7 +8,7 @@ import { describeLaterReport, describeNext } from '../../../records/messages/ema
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import { attempt, emailRecord, recipientStatus } from './email-record.js'
+import { attempt, emailFields, recipientStatus } from './email-record.js'
 import { viewerOf } from './show.js'
 
 const why = z
@@ -48,7 +48,7 @@ const {
   attachments: _files,
   recipients: _list,
   ...facts
-} = emailRecord.shape
+} = emailFields
 const story = z.object({ ...facts, recipients: z.array(storyRecipient) }).meta({ id: 'EmailStory' })
 
 export function storyRoute({ read }: { readonly read: Read }): Route {

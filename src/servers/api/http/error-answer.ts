@@ -113,8 +113,16 @@ export interface ErrorBody {
   }
 }
 
+/** A fault of one part of a request, for which all of it is refused: 422, with the code of the fault. */
+export class UnprocessableRefusal extends Refusal {
+  constructor({ kind, message, details }: Refusal) {
+    super(kind, message, details)
+  }
+}
+
 /** The body for anything thrown; `report` gets errors that the client must not see. */
 export function toErrorBody(error: unknown, report: (error: unknown) => void): ErrorBody {
+  if (error instanceof UnprocessableRefusal) return { error: { ...toRefusalBody(error).error, status: 422 } }
   if (error instanceof Refusal) return toRefusalBody(error)
   report(error)
   return error instanceof StorageFault

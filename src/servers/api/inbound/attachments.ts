@@ -24,13 +24,13 @@ import { type Answer, json } from '../http/answer.js'
 import { type LinkQuery, linkQuery, verifyLink } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import { type OpenCall, openRoute, type Route, route } from '../http/route/route.js'
+import { type Call, type OpenCall, openRoute, type Route, route } from '../http/route/route.js'
 import { downloadTypeOf } from './attachment-file.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
-interface AttachmentDeps extends InboundDeps, LinkSigner {}
+export interface AttachmentDeps extends InboundDeps, LinkSigner {}
 
-const attachment = z
+export const attachment = z
   .strictObject({
     id: z.string(),
     filename: z.string().meta({ description: 'The name in the message, not a safe path; generated if it has none.' }),
@@ -56,24 +56,27 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
     description: 'A link is valid for an hour. Empty if the message is no longer stored or cannot be read.',
     answers: { 200: { description: 'The attachments', schema: z.strictObject({ data: z.array(attachment) }) } },
     refusals: ['not_found'],
-    run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
-      const email = requireInboundEmail(deps.read, workspaceId, id)
-      const { attachments } = await readParts(deps, workspaceId, email.id)
-      requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
-      const expiresAt = now + LINK_LIFETIME
-      const link = (place: number): string =>
-        buildAttachmentLink(deps, { workspaceId, inboundId: email.id, expiresAt }, place)
-      const data = attachments.map((part, place) => ({
-        ...toAttachmentResource(email.id, part, place),
-        download_url: link(place),
-        expires_at: iso(expiresAt),
-      }))
-      return json(200, { data })
-    },
+    run: async (call) => json(200, { data: await listAttachments(deps, call) }),
   })
 }
 
-function toAttachmentResource(
+/** The attachments of the inbound email in the path. */
+export async function listAttachments(
+  deps: AttachmentDeps,
+  { principal: { workspaceId }, params: { id = '' }, now }: Call<unknown, unknown>,
+): Promise<readonly z.output<typeof attachment>[]> {
+  const email = requireInboundEmail(deps.read, workspaceId, id)
+  const { attachments } = await readParts(deps, workspaceId, email.id)
+  requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
+  const expiresAt = now + LINK_LIFETIME
+  return attachments.map((part, place) => ({
+    ...toAttachmentResource(email.id, part, place),
+    download_url: buildAttachmentLink(deps, { workspaceId, inboundId: email.id, expiresAt }, place),
+    expires_at: iso(expiresAt),
+  }))
+}
+
+export function toAttachmentResource(
   id: string,
   part: MimeAttachment,
   place: number,

@@ -143,7 +143,7 @@ export async function readParts({ read, mime }: InboundDeps, workspaceId: string
 type InboundRecord = Omit<z.output<typeof record>, 'html' | 'text'>
 
 /** The bodies, which may have tens of megabytes, are JSON texts already and inserted unchanged. */
-function toRecordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): readonly Buffer[] {
+export function toRecordJson(rest: object, { html, text }: Pick<ReadableParts, 'html' | 'text'>): readonly Buffer[] {
   const before = `${JSON.stringify(rest).slice(0, -1)},"html":`
   return [before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(toBytes)
 }

@@ -1,8 +1,10 @@
 /** The routes of the suppression list: list, add, show, remove. Removals are in the audit log. */
 import { z } from 'zod'
+import { tryParseForeignAddress } from '../../../base/mail/address.js'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
@@ -17,8 +19,8 @@ import {
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type Answer, json, noContent } from '../http/answer.js'
-import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
-import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
+import { after as idOfPage, buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
+import { address, addressInQuery, goneSchema, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 
 export const suppressionReason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
@@ -26,17 +28,27 @@ const listQuery = z.strictObject({
   limit,
   cursor: idCursor,
   reason: suppressionReason.optional().meta({ description: 'Only addresses with this reason.' }),
+  after: idOfPage.meta({ description: 'The id of the last item of the page before, in place of `cursor`.' }),
+  origin: z
+    .enum(['bounce', 'complaint', 'manual'], 'allowed: bounce, complaint, manual')
+    .optional()
+    .meta({ description: 'In place of `reason`.' }),
 })
+const reasonOfOrigin = { bounce: 'hard_bounce', complaint: 'spam_complaint', manual: 'manual' } as const
+const originOfReason = { hard_bounce: 'bounce', spam_complaint: 'complaint', manual: 'manual', unsubscribe: 'manual' } as const
 const suppressionRequest = z
   .strictObject({ email: address, reason: suppressionReason.default('manual') })
   .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
 const removeQuery = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
 const briefFields = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
-const addedSuppression = z.strictObject(briefFields).meta({ id: 'AddedSuppression' })
+const addedSuppression = z.strictObject({ object: z.literal('suppression'), ...briefFields }).meta({ id: 'AddedSuppression' })
 export const suppressionRecord = z
   .strictObject({
+    object: z.literal('suppression'),
     ...briefFields,
+    origin: z.enum(['bounce', 'complaint', 'manual']).meta({ description: 'The reason in the words of Resend.' }),
+    source_id: z.string().nullable().meta({ example: null, description: 'The same as `source_email_id`.' }),
     source_email_id: z.string().nullable(),
     metadata: z.record(z.string(), z.unknown()),
   })
@@ -56,15 +68,12 @@ function listRoute({ read }: Store): Route {
     tag,
     summary: 'List the suppressed addresses, newest first',
     query: listQuery,
-    answers: { 200: { description: 'A page.', schema: pageSchema(suppressionRecord) } },
+    answers: { 200: { description: 'A page.', schema: pageSchema(suppressionRecord).extend({ object: z.literal('list') }) } },
     refusals: [],
     run: ({ principal: { workspaceId }, query }) => {
-      const { limit, cursor, reason } = query
-      const rows = listSuppressions(read, { workspaceId, reason, after: cursor, limit: limit + 1 })
-      return json(
-        200,
-        buildPage(rows, limit, toSuppressionResource, ({ id }) => id),
-      )
+      const { limit, origin, reason = origin && reasonOfOrigin[origin] } = query
+      const rows = listSuppressions(read, { workspaceId, reason, after: query.cursor ?? query.after, limit: limit + 1 })
+      return json(200, { object: 'list', ...buildPage(rows, limit, toSuppressionResource, ({ id }) => id) })
     },
   })
 }
@@ -101,11 +110,7 @@ function getRoute({ read }: Store): Route {
     summary: 'Show a suppressed address',
     answers: { 200: { description: 'The record.', schema: suppressionRecord } },
     refusals: ['not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      const [row] = suppressionById(read, { workspaceId, id })
-      if (row === undefined) throw suppressionNotFound(id)
-      return json(200, toSuppressionResource(row))
-    },
+    run: (call) => json(200, toSuppressionResource(suppressionOfCall(read, call))),
   })
 }
 
@@ -134,14 +139,27 @@ function removeRoute(deps: Store): Route {
     area: 'write',
     tag,
     summary: 'Remove an address from the suppression list, by the id of its record',
-    answers: { 204: { description: 'It is removed.' } },
+    description: 'The answer has a body for clients of Resend alone, which cannot read an answer without one.',
+    answers: {
+      200: { description: 'It is removed, for a client of Resend.', schema: goneSchema('suppression', uuid) },
+      204: { description: 'It is removed.' },
+    },
     refusals: ['not_found'],
-    run: ({ principal, params: { id = '' }, now }: Call) => {
-      const [found] = suppressionById(deps.read, { workspaceId: principal.workspaceId, id })
-      if (found === undefined) throw suppressionNotFound(id)
-      return removeFromList(deps, principal, found, now)
+    run: async (call: Call) => {
+      const found = suppressionOfCall(deps.read, call)
+      const answer = await removeFromList(deps, call.principal, found, call.now)
+      const isResend = call.header('user-agent')?.startsWith('resend-') ?? false
+      return isResend ? json(200, { object: 'suppression', deleted: true, id: found.id }) : answer
     },
   })
+}
+
+/** The path has its id, or its address. Throws a Refusal `not-found`. */
+function suppressionOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call): Suppression {
+  const email = id.includes('@') ? tryParseForeignAddress(id) : null
+  const found = email === null ? suppressionById(read, { workspaceId, id })[0] : findSuppression(read, workspaceId, email)
+  if (found === undefined) throw suppressionNotFound(id)
+  return found
 }
 
 async function removeFromList(store: Store, principal: Principal, found: Suppression, at: number): Promise<Answer> {
@@ -172,11 +190,12 @@ function suppressionNotFound(id: string): Refusal {
 }
 
 function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.output<typeof addedSuppression> {
-  return { id, email, reason, created_at: iso(created_at) }
+  return { object: 'suppression', id, email, reason, created_at: iso(created_at) }
 }
 
 export function toSuppressionResource(row: Suppression): z.output<typeof suppressionRecord> {
-  const { id, email, reason, created_at } = toAddedSuppression(row)
-  const metadata = parseJson(row.metadata)
-  return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
+  const { source_email_id, reason } = row
+  const { created_at, ...brief } = toAddedSuppression(row)
+  const source = { origin: originOfReason[reason], source_id: source_email_id, source_email_id }
+  return { ...brief, ...source, metadata: parseJson(row.metadata), created_at }
 }

@@ -16,14 +16,17 @@ import type { Webhook } from '../../../workspaces/webhooks/webhook-records.js'
 import { findUrlFault, MAX_URL_LENGTH } from '../../../workspaces/webhooks/webhook-url.js'
 import { eventId } from '../events/event-schemas.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
-import { timestamp, uuid } from '../http/input/values.js'
+import { notBoth, required } from '../http/input/field-rules.js'
+import { goneSchema, timestamp, uuid } from '../http/input/values.js'
 
 /** Each type counts once, so a longer list repeats some of them. */
 const MAX_TYPES = 100
 
 const eventType = z.enum(eventTypes)
+/** Clients of Resend have a name of their own for a deferral. */
+const requestedType = z.preprocess((given) => (given === 'email.delivery_delayed' ? 'email.deferred' : given), eventType)
 export const eventTypeList = z
-  .array(eventType)
+  .array(requestedType)
   .min(1)
   .max(MAX_TYPES)
   .transform((types) => [...new Set(types)])
@@ -72,17 +75,25 @@ const headers = z
 
 const settings = { format: format.optional(), content: content.optional(), headers: headers.optional() }
 
+const endpoint = url
+  .optional()
+  .meta({ description: 'Another name of `url`, of clients of Resend. The default of `format` is `resend` with it.' })
+
 export const webhookRequest = z
-  .strictObject({ url, events: eventTypeList, ...settings })
+  .strictObject({ url: url.optional(), endpoint, events: eventTypeList, ...settings })
+  .check(required('url', 'endpoint'), notBoth('url', 'endpoint'))
   .meta({ id: 'WebhookRequest', example: { url: 'https://example.com/hooks/mail', events: ['email.bounced'] } })
 
 export const webhookChange = z
   .strictObject({
     url: url.optional(),
+    endpoint,
     events: refuseEmptyList(eventTypeList.optional()),
     enabled: z.boolean().optional(),
+    status: z.enum(['enabled', 'disabled']).optional().meta({ description: 'In place of `enabled`.' }),
     ...settings,
   })
+  .check(notBoth('url', 'endpoint'), notBoth('enabled', 'status', 'says what enabled says: give one'))
   .meta({ id: 'WebhookChange', example: { events: ['email.delivered', 'email.bounced'] } })
 
 const webhookId = z
@@ -95,8 +106,10 @@ const signingSecret = z.string().meta({
 })
 
 const common = {
+  object: z.literal('webhook'),
   id: webhookId,
   url: z.string(),
+  endpoint: z.string().meta({ example: 'https://example.com/hooks/mail' }),
   events: z.array(eventType),
   format,
   content,
@@ -118,6 +131,7 @@ export const webhook = z
   .strictObject({
     ...common,
     enabled: z.boolean(),
+    status: z.enum(['enabled', 'disabled']),
     disabled_reason: z.enum(['gone', 'failing']).nullable().meta({
       description:
         'Why the service disabled it: `gone`, the endpoint answered 410; `failing`, three days without a success.',
@@ -134,7 +148,7 @@ export const webhook = z
   })
   .meta({ id: 'Webhook' })
 
-export const deletedWebhook = z.strictObject({ deleted: z.literal(true), id: webhookId })
+export const deletedWebhook = goneSchema('webhook', webhookId)
 export const rotatedSecret = z.strictObject({ signing_secret: signingSecret })
 export const requestedDelivery = z.strictObject({ delivery_id: uuid })
 
@@ -160,9 +174,12 @@ export const delivery = z
 type CommonFields = Pick<z.output<typeof webhook>, keyof typeof common>
 
 function toCommonFields(row: Webhook): CommonFields {
+  const shown = showUrl(row.url, row.login)
   return {
+    object: 'webhook',
     id: row.id,
-    url: showUrl(row.url, row.login),
+    url: shown,
+    endpoint: shown,
     events: [...parseJson(row.events)],
     format: row.format,
     content: row.content,
@@ -181,6 +198,7 @@ export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
   return {
     ...toCommonFields(row),
     enabled: row.enabled === 1,
+    status: row.enabled === 1 ? 'enabled' : 'disabled',
     disabled_reason: row.disabled_reason,
     updated_at: iso(row.updated_at),
     last_delivery:

@@ -29,6 +29,7 @@ import { deleteWebhook } from '../../../workspaces/webhooks/webhook-removal.js'
 import type { UrlCheck } from '../../../workspaces/webhooks/webhook-url.js'
 import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'
+import { buildPart, listSchema, partQuery } from '../http/input/paging.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import {
   createdWebhook,
@@ -82,9 +83,10 @@ function createRoute({ read, commit, urls, changes }: WebhookDeps): Route {
     run: async (call) => {
       const { principal, body, now } = call
       const { workspaceId } = principal
-      const { events, format = 'posthorn', content = 'none', headers = {} } = body
-      await urls.check(body.url, workspaceId)
-      const { url, login } = splitUrl(body.url)
+      const { events, endpoint, content = 'none', headers = {} } = body
+      const { format = endpoint === undefined ? 'posthorn' : 'resend', url: given = endpoint ?? '' } = body
+      await urls.check(given, workspaceId)
+      const { url, login } = splitUrl(given)
       const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
       const settings = { format, content, headers: mergeHeaders({}, headers), login: login === 'keep' ? null : login }
       const names = Object.keys(headers)
@@ -111,10 +113,11 @@ function listRoute({ read }: WebhookDeps): Route {
     area: 'admin-read',
     tag,
     summary: 'List the webhooks, newest first',
-    answers: { 200: { description: 'All of them.', schema: z.strictObject({ data: z.array(webhook) }) } },
+    query: partQuery,
+    answers: { 200: { description: 'All of them, or a part.', schema: listSchema(webhook) } },
     refusals: [],
-    run: ({ principal: { workspaceId } }) =>
-      json(200, { data: webhooksOfWorkspace(read, { workspaceId }).map(toWebhookResource) }),
+    run: ({ principal: { workspaceId }, query }) =>
+      json(200, buildPart(webhooksOfWorkspace(read, { workspaceId }), query, toWebhookResource)),
   })
 }
 
@@ -147,7 +150,7 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
     run: async (call) => {
       const ref = refOfCall(call)
       requireWebhook(read, ref)
-      const { url } = call.body
+      const { endpoint, url = endpoint } = call.body
       if (url !== undefined) await urls.check(url, ref.workspaceId)
       const change = toChange(call.body, requireWebhook(read, ref))
       if (Object.keys(change).length > 0) {
@@ -163,8 +166,9 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
 
 /** Where the caller gave back a mask, what is stored stays. */
 function toChange(body: z.output<typeof webhookChange>, stored: Webhook): WebhookChange {
-  const { events, enabled, format, content, headers } = body
-  const { url, login } = body.url === undefined ? { url: undefined, login: 'keep' } : splitUrl(body.url)
+  const { events, status, enabled = status && status === 'enabled', format, content, headers } = body
+  const given = body.url ?? body.endpoint
+  const { url, login } = given === undefined ? { url: undefined, login: 'keep' } : splitUrl(given)
   return {
     ...(url === undefined ? {} : { url }),
     ...(login === 'keep' ? {} : { login }),
@@ -201,7 +205,7 @@ function removeRoute({ read, commit, changes }: WebhookDeps): Route {
       const writes = [...deleteWebhook(ref, call.now), audit(call, 'webhook.deleted', id, { origin: originOf(url) })]
       if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(id)
       await changes.webhookDeleted(ref)
-      return json(200, { deleted: true, id })
+      return json(200, { object: 'webhook', deleted: true, id })
     },
   })
 }

@@ -31,12 +31,24 @@ import {
   parseKeyLimits,
 } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
+import { domainById } from '../../../workspaces/domains/rows/sending-domains.js'
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
-import { sliceQuery } from '../http/input/paging.js'
+import { notBoth } from '../http/input/field-rules.js'
+import { buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { domainName, moment, name, network, notFound, senderAddress, timestamp, uuid } from '../http/input/values.js'
+import {
+  domainName,
+  goneSchema,
+  moment,
+  name,
+  network,
+  notFound,
+  senderAddress,
+  timestamp,
+  uuid,
+} from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
@@ -71,10 +83,15 @@ const keyRequest = z
           'A workspace that the user of this key belongs to; for an unrestricted key. Default: the workspace of this key.',
       }),
     scopes: refuseEmptyList(
-      scopeList.default(['full']).meta({
-        description: '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read.',
+      scopeList.optional().meta({
+        description:
+          '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read. Default `full`.',
       }),
     ),
+    permission: z
+      .enum(['full_access', 'sending_access'], 'allowed: full_access, sending_access')
+      .optional()
+      .meta({ description: 'In place of `scopes`: `full` or `send`.' }),
     expires_at: moment.nullable().optional().meta({ description: 'From then on the key is refused; null: never.' }),
     allowed_networks: listOf(network).meta({ description: 'Networks that may use the key; empty: all.' }),
     allowed_domains: listOf(domainName).meta({
@@ -85,7 +102,16 @@ const keyRequest = z
         'An address in a verified domain: it replaces envelope senders and From fields by SMTP that may not be used. Null: such messages are refused.',
       example: 'host1@example.com',
     }),
+    domain_id: z
+      .string('allowed: the id of a domain')
+      .max(100, 'allowed: the id of a domain')
+      .optional()
+      .meta({ description: 'In place of `allowed_domains`: one domain, by its id.' }),
   })
+  .check(
+    notBoth('scopes', 'permission', 'says what scopes say: give one'),
+    notBoth('allowed_domains', 'domain_id', 'says what allowed_domains says: give one'),
+  )
   .meta({ id: 'ApiKeyRequest', example: { name: 'shop', scopes: ['send'], allowed_domains: ['example.com'] } })
 
 const commonFields = {
@@ -102,12 +128,19 @@ const commonFields = {
     .nullable()
     .meta({ description: 'Replaces senders that may not be used; null: such messages are refused.', example: null }),
 }
-const createdKey = z.strictObject({ ...commonFields, key: z.string() }).meta({ id: 'CreatedApiKey' })
+const createdKey = z
+  .strictObject({
+    object: z.literal('api_key'),
+    ...commonFields,
+    key: z.string(),
+    token: z.string().meta({ description: 'The same as `key`.' }),
+  })
+  .meta({ id: 'CreatedApiKey' })
 const listedKey = z
   .strictObject({ ...commonFields, last_used_at: timestamp.nullable(), revoked_at: timestamp.nullable() })
   .meta({ id: 'ApiKey' })
 
-const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp }).meta({ id: 'RevokedApiKey' })
+const revokedKey = goneSchema('api_key', uuid).extend({ revoked_at: timestamp }).meta({ id: 'RevokedApiKey' })
 
 const tag = 'API keys'
 
@@ -122,7 +155,7 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       description: 'Only this answer has the key. It may do at most what the requesting key may.',
       body: keyRequest,
       answers: { 201: { description: 'The key.', schema: createdKey } },
-      refusals: ['not_found', 'conflict'],
+      refusals: ['not_found', 'domain_not_found', 'conflict'],
       run: (call) => create(deps, call),
     }),
     route({
@@ -131,8 +164,8 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
       area: 'admin-read',
       tag,
       summary: 'List the API keys of the workspace, with revoked ones, oldest first',
-      query: sliceQuery,
-      answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedKey) }) } },
+      query: sliceAfterQuery,
+      answers: { 200: { description: 'Some of them.', schema: listSchema(listedKey) } },
       refusals: [],
       run: (call) => list(deps, call),
     }),
@@ -151,8 +184,8 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
   ]
 }
 
-async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceQuery>>): Promise<Answer> {
-  return json(200, { data: (await listKeys(read, principal.workspaceId, query)).map(toKeyResource) })
+async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceAfterQuery>>): Promise<Answer> {
+  return json(200, buildList(await listKeys(read, principal.workspaceId, withNext(query)), query.limit, toKeyResource))
 }
 
 async function create(
@@ -161,7 +194,8 @@ async function create(
 ): Promise<Answer> {
   const workspaceId = body.workspace_id ?? principal.workspaceId
   const { userId } = authorizeInWorkspace(read, principal, workspaceId, 'admin')
-  const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
+  const { expires_at: expiresAt, allowed_networks: allowedNetworks, domain_id: domainId } = body
+  const allowedDomains = domainId === undefined ? body.allowed_domains : [requireDomain(read, workspaceId, domainId)]
   if (typeof expiresAt === 'number' && expiresAt <= now) {
     const value = iso(expiresAt)
     throw new Refusal('invalid-parameter', 'must be in the future', { field: 'expires_at', value })
@@ -169,18 +203,29 @@ async function create(
   const maker = principal.keyId === null ? null : { workspaceId: principal.workspaceId, id: principal.keyId }
   const own = maker === null ? noLimits : parseKeyLimits(requireLiveKey(read, maker, now))
   const limits = narrowLimits(own, { expiresAt, allowedNetworks, allowedDomains })
-  const { name: keyName, scopes: granted, sender = null } = body
+  const { name: keyName, sender = null } = body
+  const granted = body.scopes ?? [body.permission === 'sending_access' ? 'send' : 'full']
   if (sender !== null) checkKeySender({ workspaceId, ...limits }, sender, domains)
   const key = generateKey({ workspaceId, userId, name: keyName, now, scopes: granted, sender, ...limits })
   const actor = actorOf(principal)
   const writes = maker === null ? createKeyBySession(key, actor) : createKeyByKey(maker, key, actor)
-  if (await tryCommit(commit(writes))) return json(201, toCreatedKeyResource(key))
+  if (await tryCommit(commit(writes))) {
+    const created = toCreatedKeyResource(key)
+    return json(201, { object: 'api_key', ...created, token: created.key })
+  }
   if (maker !== null) requireLiveKey(read, maker, now)
   authorizeInWorkspace(read, principal, workspaceId, 'admin')
   throw new Refusal('conflict', `a workspace may have at most ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,
     count: countLiveKeys(read, { workspaceId })[0]?.count ?? 0,
   })
+}
+
+/** The name of the domain. Throws a Refusal `domain-not-found`. */
+function requireDomain(read: Read, workspaceId: string, id: string): string {
+  const [row] = domainById(read, { workspaceId, id })
+  if (row === undefined) throw notFound('domain-not-found', 'domain', id)
+  return row.domain
 }
 
 /** The requesting key. Throws a Refusal if it is revoked or expired. */
@@ -198,5 +243,5 @@ async function revoke({ read, commit, changes }: ApiKeyDeps, { principal, params
     changes.keyRevoked(id)
   const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
-  return json(200, { id, revoked_at: iso(revokedAt) })
+  return json(200, { object: 'api_key', deleted: true, id, revoked_at: iso(revokedAt) })
 }

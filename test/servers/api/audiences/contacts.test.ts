@@ -86,7 +86,7 @@ t.test('a contact is added, read, updated field by field, and deleted', async (t
   t.not(updated_at, first.json<Contact>().updated_at)
 
   const gone = await app.rest('DELETE', path)
-  t.same([gone.status, gone.json()], [200, { success: true, data: { id } }])
+  t.same([gone.status, gone.json()], [200, { success: true, data: { id }, object: 'contact', deleted: true, contact: id }])
   t.same(check('DELETE /contacts/:id', gone), [])
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const answer = await app.rest(method, path, method === 'PATCH' ? { body: {} } : {})
@@ -339,7 +339,7 @@ t.test('an audience is created, listed with its count, updated, and deleted with
   }
 
   const gone = await app.rest('DELETE', path)
-  t.same([gone.status, gone.json()], [200, { deleted: true, id }])
+  t.same([gone.status, gone.json()], [200, { object: 'audience', deleted: true, id }])
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const answer = await app.rest(method, path, method === 'PATCH' ? { body: { name: 'x' } } : {})
     t.match(error(answer), { code: 'audience_not_found', status: 404, details: { id } }, method)

@@ -74,6 +74,7 @@ t.test('a draft is created, shown, listed, changed and deleted', async (t) => {
     ...{ finished_at: null, recipients: 0, queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, cancelled: 0 },
     ...{ complained: 0, unsubscribed: 0, unique_opens: 0, unique_clicks: 0, waits_until: null, note: null },
     rates: { delivery_rate: 0, bounce_rate: 0, open_rate: 0, click_rate: 0, unsubscribe_rate: 0 },
+    ...{ object: 'broadcast', segment_id: list, scheduled_at: null, sent_at: null },
   }
   const { created_at, updated_at, ...rest } = made.json<Record<string, unknown>>()
   t.same(rest, { ...shown, html: words.html, text: null }, 'an empty text is none')
@@ -95,7 +96,7 @@ t.test('a draft is created, shown, listed, changed and deleted', async (t) => {
   t.match(changed.json(), { ...after, subject: words.subject })
   t.same((await app.rest('GET', `${PATH}/${id}`)).json(), changed.json())
 
-  t.same((await app.rest('DELETE', `${PATH}/${id}`)).json(), { deleted: true, id })
+  t.same((await app.rest('DELETE', `${PATH}/${id}`)).json(), { object: 'broadcast', deleted: true, id })
   for (const [method, path] of [
     ['GET', ''],
     ['PATCH', ''],
@@ -345,13 +346,13 @@ t.test('emails of a broadcast are listed by its id', async (t) => {
   const app = await testDaemon(t)
   const id = await draft(app)
   const list = (query: string, key = app.key): Promise<RestAnswer> => app.rest('GET', `/v1/emails?${query}`, { key })
-  t.same((await list(`broadcast_id=${id}`)).json(), { data: [] })
+  t.same((await list(`broadcast_id=${id}`)).json(), { object: 'list', data: [], has_more: false })
   const sql = `insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
     cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
     created_at, broadcast_id) select 'bc-' || value, ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', value,
     '[]', 1, 1, 'low', 1, 0, 'queued', value, ? from json_each('[1,2,3]')`
   await app.daemon.database.commit([{ sql, parameters: [app.workspaceId, id] }])
-  t.same((await list('')).json(), { data: [] })
+  t.same((await list('')).json(), { object: 'list', data: [], has_more: false })
   t.match((await list(`broadcast_id=${id}`)).json(), { data: [{ id: 'bc-3' }, { id: 'bc-2' }, { id: 'bc-1' }] })
   t.match((await list(`broadcast_id=${id}&page=2&per_page=2&status=queued`)).json(), {
     data: [{ id: 'bc-1' }],

@@ -86,13 +86,15 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   const answer = await app.rest('POST', '/v1/templates', { body: newTemplate })
   const { id, created_at, ...fields } = answer.json()
   t.equal(answer.status, 201)
-  t.same(fields, { ...newTemplate, alias: null, text: null, variables: ['first_name', 'user.city'] })
+  const isPublished = { object: 'template', status: 'published' }
+  t.same(fields, { ...newTemplate, ...isPublished, alias: null, text: null, variables: ['first_name', 'user.city'] })
   t.match([id, created_at], [/^[0-9a-f-]{36}$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/])
 
   const listed = { variables: ['plan', 'first_name', 'plan', 'unsubscribe_url'] }
   const second = await createTemplate(app, { name: 'Second', subject: '{{first_name}} {{last}}', text: 't', ...listed })
   const list = await app.rest('GET', '/v1/templates')
   const record = {
+    ...isPublished,
     id,
     ...newTemplate,
     alias: null,
@@ -125,7 +127,7 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   t.match(bare.json(), { variables: [] })
 
   const removed = await app.rest('DELETE', `/v1/templates/${String(id)}`)
-  t.same([removed.status, removed.json()], [200, { deleted: true, id }])
+  t.same([removed.status, removed.json()], [200, { object: 'template', deleted: true, id }])
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const gone = await app.rest(method, `/v1/templates/${String(id)}`, method === 'PATCH' ? { body: {} } : {})
     t.same([refusal(gone), error(gone).details?.['id']], [[404, 'template_not_found'], id])
@@ -165,7 +167,7 @@ t.test('an invalid template is refused with its field', async (t) => {
     const { code: found, details } = error(await app.rest('POST', '/v1/templates', { body }))
     t.match([found, details], [code, { errors: [{ field }] }], field)
   }
-  t.equal((await app.rest('GET', '/v1/templates')).text, '{"data":[]}')
+  t.equal((await app.rest('GET', '/v1/templates')).text, '{"object":"list","data":[],"has_more":false}')
 })
 
 t.test('a page of the list is bounded in bytes of bodies', async (t) => {

@@ -67,7 +67,11 @@ t.test('a domain is registered with the records to publish, listed and read', as
   t.same(check('GET /domains', listed), [])
   const { id, status, inbound, dns_records, created_at, verified_at } = domain
   t.same(listed.json<{ data: readonly Domain[] }>().data.slice(1), [
-    { id, domain: name, status, inbound, dns_records, created_at, verified_at },
+    {
+      ...{ id, domain: name, status, inbound, dns_records, created_at, verified_at },
+      ...{ object: 'domain', name, capabilities: { sending: 'enabled', receiving: 'enabled' } },
+      ...{ open_tracking: true, click_tracking: true },
+    },
   ])
   t.match(domain, {
     mx_record: { type: 'MX', name, value: 'mx.mail.service.test', priority: 10, status: 'pending' },
@@ -291,7 +295,7 @@ t.test('deleting a domain stops sending at once and fails the queued mail that w
 
   const id = await idOf(app, 'a.test')
   const answer = await app.rest('DELETE', `/v1/domains/${id}`)
-  t.same([answer.status, answer.json()], [200, { deleted: true, id }])
+  t.same([answer.status, answer.json()], [200, { object: 'domain', deleted: true, id }])
   t.same(check('DELETE /domains/:id', answer), [])
   for (const email of [waiting.id, scheduled, held.id]) {
     t.match(await app.waitUntilSettled(email), {

@@ -10,11 +10,32 @@ import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
 
+/** How clients of Resend ask for the next page. */
+export const after = z
+  .string('allowed: the id of an item')
+  .max(100, 'allowed: the id of an item')
+  .optional()
+  .meta({ description: 'The id of the last item of the page before, in place of `offset`.' })
+
 /** The query of lists with `limit` and `offset`, without totals. */
 export const sliceQuery = z.strictObject({
   limit: wholeNumber(1, 100).default(20).meta({ description: 'How many at most. Default 20.' }),
   offset: wholeNumber(0, 10_000_000).default(0).meta({ description: 'How many to skip. Default 0.' }),
 })
+
+/** The same, and the id of the item before. */
+export const sliceAfterQuery = sliceQuery.extend({ after })
+
+/** The query of a list that is complete if it says nothing. */
+export const partQuery = z.strictObject({
+  limit: wholeNumber(1, 100).optional().meta({ description: 'How many at most. Default: all.' }),
+  after,
+})
+
+/** The slice with one row more, which shows whether there are more. */
+export function withNext(slice: PageSlice): PageSlice {
+  return { ...slice, limit: slice.limit + 1 }
+}
 
 const CURSOR_RULE = 'allowed: the next_cursor of an answer'
 
@@ -70,6 +91,36 @@ export function buildPage<Row, Shown>(
   }
 }
 
+/** The answer of a list without totals. `rows` has up to `limit` + 1 rows. */
+export function buildList<Row, Shown>(
+  rows: readonly Row[],
+  limit: number,
+  show: (row: Row) => Shown,
+): { readonly object: 'list'; readonly data: readonly Shown[]; readonly has_more: boolean } {
+  return { object: 'list', data: rows.slice(0, limit).map(show), has_more: rows.length > limit }
+}
+
+/** A part of a complete list. */
+export function buildPart<Row extends { readonly id: string }, Shown>(
+  rows: readonly Row[],
+  { limit = rows.length, after: id }: z.output<typeof partQuery>,
+  show: (row: Row) => Shown,
+): ReturnType<typeof buildList<Row, Shown>> {
+  const begin = id === undefined ? 0 : rows.findIndex((row) => row.id === id) + 1 || rows.length
+  return buildList(rows.slice(begin), limit, show)
+}
+
+/** Its schema. `object` and `has_more` are what clients of Resend read. */
+export function listSchema<Item extends z.ZodType>(
+  item: Item,
+): z.ZodObject<{ object: z.ZodLiteral<'list'>; data: z.ZodArray<Item>; has_more: z.ZodBoolean }, z.core.$strict> {
+  return z.strictObject({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean().meta({ example: false, description: 'Whether there are more after these.' }),
+  })
+}
+
 /** The schema of a page with a cursor. */
 export function pageSchema<Item extends z.ZodType>(
   item: Item,
@@ -87,6 +138,7 @@ const MAX_LIMIT = 100
 const DEFAULT_PER_PAGE = 50
 
 interface ListQuery {
+  readonly after?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
   readonly page?: number | undefined
@@ -98,8 +150,9 @@ type OptionalNumber = z.ZodOptional<z.ZodType<number, string>>
 /** The query fields of such a list; `checkListForm` checks their combination. */
 export function listQueryFields(
   defaultLimit: number,
-): Readonly<Record<'limit' | 'offset' | 'page' | 'per_page', OptionalNumber>> {
+): Readonly<Record<'limit' | 'offset' | 'page' | 'per_page', OptionalNumber>> & { readonly after: typeof after } {
   return {
+    after,
     limit: wholeNumber(1, MAX_LIMIT)
       .optional()
       .meta({ description: `How many at most, without \`page\`. Default ${defaultLimit}.` }),
@@ -112,11 +165,12 @@ export function listQueryFields(
 }
 
 /** Refuses both forms at once, and a page beyond `MAX_OFFSET`. */
-export function checkListForm({ limit, offset, page, per_page }: ListQuery, context: z.RefinementCtx): void {
+export function checkListForm({ after, limit, offset, page, per_page }: ListQuery, context: z.RefinementCtx): void {
   const addProblem = (field: string, message: string): void => {
     context.addIssue({ code: 'custom', path: [field], message })
   }
   if (page === undefined && per_page === undefined) return
+  if (after !== undefined) addProblem('after', 'cannot be combined with page and per_page')
   if (limit !== undefined) addProblem('limit', 'cannot be combined with page and per_page')
   if (offset !== undefined) addProblem('offset', 'cannot be combined with page and per_page')
   const { offset: skipped } = toSlice(page, per_page)
@@ -137,9 +191,9 @@ interface ListRequest {
   readonly metaOf: ((total: number) => PageMeta) | null
 }
 
-export function toListRequest({ limit, offset = 0, page, per_page }: ListQuery, defaultLimit: number): ListRequest {
+export function toListRequest({ after, limit, offset = 0, page, per_page }: ListQuery, defaultLimit: number): ListRequest {
   if (page === undefined && per_page === undefined) {
-    return { slice: { offset, limit: limit ?? defaultLimit }, metaOf: null }
+    return { slice: { after, offset, limit: limit ?? defaultLimit }, metaOf: null }
   }
   const slice = toSlice(page, per_page)
   const size = slice.limit

@@ -156,6 +156,14 @@ export const emailId = z.string().regex(emailIdForm).meta({
   description: '`bc-` and a UUID if it is a message of a broadcast, else a UUID.',
 })
 
+/** The answer to a deletion. `object` is the kind of what is gone, for clients of Resend. */
+export function goneSchema<Kind extends string, Id extends z.ZodType>(
+  kind: Kind,
+  id: Id,
+): z.ZodObject<{ object: z.ZodLiteral<Kind>; deleted: z.ZodLiteral<true>; id: Id }, z.core.$strict> {
+  return z.strictObject({ object: z.literal(kind), deleted: z.literal(true), id })
+}
+
 /** The refusal for an object that does not exist or belongs to another workspace. The answer does not tell which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {
   return new Refusal(kind, `no such ${what}: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })

@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiContext } from '../context/api-context.js'
 import type { Place } from '../context/place.js'
-import { type ErrorBody, toSentError } from '../error-answer.js'
-import type { CompatibleService, ServiceError } from '../route/compatible-service.js'
+import type { ErrorBody } from '../error-answer.js'
+import { type CompatibleService, type ServiceError, toOwnError } from '../route/compatible-service.js'
 import type { Route } from '../route/route.js'
 import type { Endpoint, RouteTable } from './route-table.js'
 
@@ -44,7 +44,7 @@ export class CompatiblePaths {
   /** An error as the client of this request reads it. */
   toError({ req, state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
     const service = place.mount === 'compatible' ? this.find(place, req.headers) : undefined
-    return service?.toError(body, identity.requestId) ?? { status: body.error.status, body: toSentError(body) }
+    return service?.toError(body, identity.requestId) ?? toOwnError(body)
   }
 
   private find({ path }: Place, headers: IncomingHttpHeaders): CompatibleService | undefined {

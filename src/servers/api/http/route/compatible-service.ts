@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
-import type { ErrorBody } from '../error-answer.js'
+import { type ErrorBody, toSentError } from '../error-answer.js'
 import type { Route } from './route.js'
 
 export interface CompatibleService {
@@ -32,4 +32,9 @@ export interface ServiceError {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An error of our own routes. */
+export function toOwnError(body: ErrorBody): ServiceError {
+  return { status: body.error.status, body: toSentError(body) }
 }

@@ -68,11 +68,7 @@ export async function listEmails(
   if (offset >= countEmails(read, filter)) return []
   const top = after === undefined ? START_CURSOR : cursorOf(read, { workspaceId: filter.workspaceId, id: after })
   if (top === null) return []
-  const place = await seekOffset(
-    top,
-    offset,
-    (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0],
-  )
+  const place = await seekOffset(top, offset, (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0])
   return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
 }
 

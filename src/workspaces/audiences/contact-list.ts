@@ -27,7 +27,11 @@ export async function listContacts(
   { after, offset, limit }: PageSlice,
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
-  const place = await seekOffset(after ?? MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)
+  const place = await seekOffset(
+    after ?? MAX_ID,
+    offset,
+    (before, skip) => skipContacts(read, filter, before, skip)[0]?.id,
+  )
   return place === null ? [] : listContactsBefore(read, filter, place, limit)
 }
 

@@ -82,7 +82,20 @@ export function inOrder(...items: readonly Shape[]): Shape {
 
 /** Fields that any record may have beside the interface's own: clients of Resend read them. */
 const fieldsOfResend: ReadonlySet<string> = new Set([
-  ...['message', 'statusCode', 'object', 'last_event', 'scheduled_at', 'has_more', 'from', 'to', 'cc', 'bcc', 'reply_to', 'message_id'],
+  ...[
+    'message',
+    'statusCode',
+    'object',
+    'last_event',
+    'scheduled_at',
+    'has_more',
+    'from',
+    'to',
+    'cc',
+    'bcc',
+    'reply_to',
+    'message_id',
+  ],
   ...['name', 'records', 'capabilities', 'open_tracking', 'click_tracking', 'unsubscribed', 'token', 'deleted'],
   ...['endpoint', 'status', 'segment_id', 'sent_at', 'published_at', 'origin', 'source_id', 'contact', 'id'],
 ])

@@ -17,7 +17,15 @@ import { countContacts, findContactIds, listContacts } from '../../../workspaces
 import { type Contact, contactById, removeContact } from '../../../workspaces/audiences/contacts.js'
 import { addContact, updateContact } from '../../../workspaces/audiences/put-contact.js'
 import { json } from '../http/answer.js'
-import { checkListForm, listQueryFields, listSchema, numberedPageSchema, sliceOf, toListRequest, withNext } from '../http/input/paging.js'
+import {
+  checkListForm,
+  listQueryFields,
+  listSchema,
+  numberedPageSchema,
+  sliceOf,
+  toListRequest,
+  withNext,
+} from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import {

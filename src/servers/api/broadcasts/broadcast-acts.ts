@@ -77,7 +77,8 @@ function createRoute(deps: BroadcastActDeps): Route {
         return json(201, await startBroadcast(deps, { principal, id, at, now }))
       } catch (error) {
         // The client has no id of a draft that stays.
-        if (error instanceof Refusal) await deleteBroadcast(deps, { ref: { workspaceId, id }, actor: actorOf(principal), now })
+        if (error instanceof Refusal)
+          await deleteBroadcast(deps, { ref: { workspaceId, id }, actor: actorOf(principal), now })
         throw error
       }
     },

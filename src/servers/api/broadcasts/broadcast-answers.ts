@@ -1,4 +1,4 @@
-/** Broadcasts in answers: our record, and beside it the names under which clients of Resend read the same facts. */
+/** Broadcasts in answers: our record, and the names under which clients of Resend read the same facts. */
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Broadcast, BroadcastSummary } from '../../../outbound/broadcasts/broadcast-records.js'

@@ -35,7 +35,9 @@ const segmentId = id.meta({ description: 'Another name of `audience_id`.' })
 const topicId = z.string().max(256).optional().meta({ description: 'Ignored.' })
 
 const fields = z.strictObject({
-  name: name.optional().meta({ description: 'Recipients do not see it. Default: the subject.', example: 'News in May' }),
+  name: name
+    .optional()
+    .meta({ description: 'Recipients do not see it. Default: the subject.', example: 'News in May' }),
   audience_id: audienceId.optional(),
   segment_id: segmentId.optional(),
   from,
@@ -45,7 +47,10 @@ const fields = z.strictObject({
   text: text.optional(),
   template_id: templateId.optional(),
   topic_id: topicId,
-  send: z.boolean().optional().meta({ description: 'Whether it is sent, or scheduled, at once. Default: it is a draft.' }),
+  send: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether it is sent, or scheduled, at once. Default: it is a draft.' }),
   scheduled_at: releaseTextWithoutWords.optional().meta({ description: 'With `send`: when.' }),
 })
 

@@ -52,7 +52,10 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
 
 /** Paths of the services that can be served. */
 const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
-  [/^\/segments(?:\/|$)|^\/audiences\/[^/]+\/contacts(?:\/|$)|^\/emails\/receiving\/|^\/templates\/[^/]+\/publish$/, 'resend'],
+  [
+    /^\/segments(?:\/|$)|^\/audiences\/[^/]+\/contacts(?:\/|$)|^\/emails\/receiving\/|^\/templates\/[^/]+\/publish$/,
+    'resend',
+  ],
   [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],
   [/^\/v3\/mail\/send$/, 'sendgrid'],
   [/^\/v3\/[^/]{1,253}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],

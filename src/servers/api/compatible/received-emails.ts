@@ -90,7 +90,11 @@ function attachmentsRoute(deps: AttachmentDeps): Route {
     query: partQuery,
     answers: { 200: { description: 'They, with links that are valid for an hour.', schema: listSchema(attachment) } },
     refusals: ['not_found'],
-    run: async (call) => json(200, buildPart(await listAttachments(deps, call), call.query, (row) => row)),
+    run: async (call) =>
+      json(
+        200,
+        buildPart(await listAttachments(deps, call), call.query, (row) => row),
+      ),
   })
 }
 

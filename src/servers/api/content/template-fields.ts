@@ -39,7 +39,10 @@ const variable = z.union([
       fallback_value: z
         .union([z.string(), z.number()])
         .optional()
-        .refine((value) => value === undefined, 'is not supported: write the default in the template, as {{name|default}}'),
+        .refine(
+          (value) => value === undefined,
+          'is not supported: write the default in the template, as {{name|default}}',
+        ),
     })
     .transform(({ key }) => key),
 ])

@@ -62,7 +62,15 @@ function listRoute(read: Read): Route {
       const { after: before = MAX_ID, ...slice } = query
       const data = selectTemplatePage(read, { workspaceId, before, ...slice }).map(
         ({ id, name, alias, subject, variables, created_at: created, updated_at: updated }) => ({
-          ...{ object: 'template', id, name, alias, subject, variables: [...parseJson(variables)], status: 'published' },
+          ...{
+            object: 'template',
+            id,
+            name,
+            alias,
+            subject,
+            variables: [...parseJson(variables)],
+            status: 'published',
+          },
           ...{ created_at: formatTimestamp(created), updated_at: formatTimestamp(updated) },
         }),
       )

@@ -1,4 +1,4 @@
-/** Domains in answers: our record, and beside it the names under which clients of Resend read the same facts. */
+/** Domains in answers: our record, and the names under which clients of Resend read the same facts. */
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { readDomainDetails, toDomainResource } from '../../../workspaces/domains/domain-resource.js'
@@ -31,7 +31,10 @@ type Also = z.output<z.ZodObject<typeof alsoListed>>
 
 export const domainInList = listedDomain.extend(alsoListed).meta({ id: 'ListedDomain' })
 export const domainAlone = detailedDomain
-  .extend({ ...alsoListed, records: z.array(record).meta({ description: '`dns_records` and `mx_record` in the words of Resend.' }) })
+  .extend({
+    ...alsoListed,
+    records: z.array(record).meta({ description: '`dns_records` and `mx_record` in the words of Resend.' }),
+  })
   .meta({ id: 'Domain' })
 
 export function toListedDomain(row: SendingDomain, zone: string): ReturnType<typeof toDomainResource> & Also {

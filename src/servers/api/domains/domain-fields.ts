@@ -42,7 +42,9 @@ export function switchesOf({
   ...given
 }: {
   readonly inbound?: boolean | undefined
-  readonly tracking?: { readonly open?: boolean | null | undefined; readonly click?: boolean | null | undefined } | undefined
+  readonly tracking?:
+    | { readonly open?: boolean | null | undefined; readonly click?: boolean | null | undefined }
+    | undefined
   readonly capabilities?: { readonly receiving?: 'enabled' | 'disabled' | undefined } | undefined
   readonly open_tracking?: boolean | undefined
   readonly click_tracking?: boolean | undefined
@@ -109,16 +111,15 @@ const exampleRecords = [
 ]
 
 /** What `domain-answers.ts` has beside it. */
-export const listedDomain = z
-  .strictObject({
-    id: uuid,
-    domain: z.string(),
-    status: z.enum(['pending', 'verified', 'failed']),
-    inbound: z.boolean(),
-    dns_records: z.array(dnsRecord).meta({ example: exampleRecords }),
-    created_at: timestamp,
-    verified_at: timestamp.nullable(),
-  })
+export const listedDomain = z.strictObject({
+  id: uuid,
+  domain: z.string(),
+  status: z.enum(['pending', 'verified', 'failed']),
+  inbound: z.boolean(),
+  dns_records: z.array(dnsRecord).meta({ example: exampleRecords }),
+  created_at: timestamp,
+  verified_at: timestamp.nullable(),
+})
 
 export const detailedDomain = listedDomain.extend({
   mx_record: z

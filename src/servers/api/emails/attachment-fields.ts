@@ -39,7 +39,8 @@ const attachment = z.union(
 /** A URL is refused before the forms are tried, because their faults would hide it. */
 const attachmentWithoutUrl = z.preprocess((given, context) => {
   if (!isRecord(given) || (given['path'] ?? null) === null) return given
-  const message = 'is not supported, because nothing is fetched: send the bytes in content, or store the file once and give its file_cache_key'
+  const message =
+    'is not supported, because nothing is fetched: send the bytes in content, or store the file once and give its file_cache_key'
   context.addIssue({ code: 'custom', path: ['path'], message })
   return z.NEVER
 }, attachment)
@@ -63,8 +64,4 @@ const inlineImage = z.union(
   { error: 'must be {content, cid} or {file_cache_key, cid}' },
 )
 
-export const inlineImages = withMaxSize(
-  MAX_ATTACHMENTS,
-  'images',
-  z.array(inlineImage).max(MAX_ATTACHMENTS),
-).optional()
+export const inlineImages = withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional()

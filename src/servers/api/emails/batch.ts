@@ -103,7 +103,9 @@ const VALIDATION = 'x-batch-validation'
 const validation = z.enum(['strict', 'permissive'])
 
 const batchHeaders = idempotencyHeaders.extend({
-  [VALIDATION]: validation.optional().meta({ description: '`strict`: all or nothing. `permissive`: `data` and `errors`.' }),
+  [VALIDATION]: validation
+    .optional()
+    .meta({ description: '`strict`: all or nothing. `permissive`: `data` and `errors`.' }),
 })
 
 async function createAll(

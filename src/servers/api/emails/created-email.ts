@@ -46,7 +46,9 @@ export function describeCreated(email: Email, { from, to, suppressed }: Addresse
   return {
     ...{ object: 'email', id: email.id, from, to: [...to], created_at: new Date(email.created_at).toISOString() },
     ...(scheduledFor === null ? {} : { scheduled_for: scheduledFor }),
-    ...(scheduledFor !== null || suppressed.length > 0 ? { status: scheduledFor === null ? 'queued' : 'scheduled' } : {}),
+    ...(scheduledFor !== null || suppressed.length > 0
+      ? { status: scheduledFor === null ? 'queued' : 'scheduled' }
+      : {}),
     ...(suppressed.length > 0 ? { suppressed: [...suppressed] } : {}),
     recipient_counts,
     last_event: lastEventOf({ ...email, recipient_counts }),

@@ -26,7 +26,12 @@ interface EmailState {
   readonly clicked_at: string | number | null
 }
 
-export function lastEventOf({ status, recipient_counts: counts, opened_at, clicked_at }: EmailState): z.output<typeof lastEvent> {
+export function lastEventOf({
+  status,
+  recipient_counts: counts,
+  opened_at,
+  clicked_at,
+}: EmailState): z.output<typeof lastEvent> {
   if (status === 'cancelled') return 'canceled'
   if (status === 'failed') return counts.suppressed > 0 && counts.failed === 0 ? 'suppressed' : 'failed'
   if (status !== 'sent' && status !== 'delivered') return status

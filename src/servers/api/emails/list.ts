@@ -13,7 +13,15 @@ import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-li
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { countEmails, type ListedEmail, listEmails } from '../../../records/messages/email-list.js'
 import { json } from '../http/answer.js'
-import { buildList, checkListForm, listQueryFields, listSchema, numberedPageSchema, toListRequest, withNext } from '../http/input/paging.js'
+import {
+  buildList,
+  checkListForm,
+  listQueryFields,
+  listSchema,
+  numberedPageSchema,
+  toListRequest,
+  withNext,
+} from '../http/input/paging.js'
 import { type Route, route } from '../http/route/route.js'
 import { emailStatus, recipientCounts } from './email-record.js'
 import { lastEvent, lastEventOf } from './last-event.js'

@@ -41,14 +41,7 @@ const storyRecipient = z
   })
   .meta({ id: 'RecipientStory' })
 
-const {
-  html: _html,
-  text: _text,
-  headers: _headers,
-  attachments: _files,
-  recipients: _list,
-  ...facts
-} = emailFields
+const { html: _html, text: _text, headers: _headers, attachments: _files, recipients: _list, ...facts } = emailFields
 const story = z.object({ ...facts, recipients: z.array(storyRecipient) }).meta({ id: 'EmailStory' })
 
 export function storyRoute({ read }: { readonly read: Read }): Route {

@@ -113,7 +113,10 @@ export interface ErrorBody {
   }
 }
 
-/** A fault of one part of a request, for which all of it is refused: 422, with the code of the fault. */
+/**
+ * A fault of one part of a request, for which all of it is refused: 422 in place of 400 and 404, with the code of the
+ * fault.
+ */
 export class UnprocessableRefusal extends Refusal {
   constructor({ kind, message, details }: Refusal) {
     super(kind, message, details)
@@ -122,7 +125,7 @@ export class UnprocessableRefusal extends Refusal {
 
 /** The body for anything thrown; `report` gets errors that the client must not see. */
 export function toErrorBody(error: unknown, report: (error: unknown) => void): ErrorBody {
-  if (error instanceof UnprocessableRefusal) return { error: { ...toRefusalBody(error).error, status: 422 } }
+  if (error instanceof UnprocessableRefusal) return toUnprocessable(toRefusalBody(error))
   if (error instanceof Refusal) return toRefusalBody(error)
   report(error)
   return error instanceof StorageFault
@@ -136,6 +139,11 @@ export type SentError = ErrorBody & { readonly name: ErrorCode; readonly message
 export function toSentError(body: ErrorBody): SentError {
   const { code, message, status } = body.error
   return { ...body, name: code, message, statusCode: status }
+}
+
+/** A limit or a lack of permission keeps its status, because clients act on it. */
+function toUnprocessable({ error }: ErrorBody): ErrorBody {
+  return error.status === 400 || error.status === 404 ? { error: { ...error, status: 422 } } : { error }
 }
 
 /** `Retry-After` with 429 and 503, `Allow` with 405. */

@@ -19,7 +19,7 @@ import {
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type Answer, json, noContent } from '../http/answer.js'
-import { after as idOfPage, buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
+import { buildPage, idCursor, after as idOfPage, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, goneSchema, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 
@@ -35,14 +35,21 @@ const listQuery = z.strictObject({
     .meta({ description: 'In place of `reason`.' }),
 })
 const reasonOfOrigin = { bounce: 'hard_bounce', complaint: 'spam_complaint', manual: 'manual' } as const
-const originOfReason = { hard_bounce: 'bounce', spam_complaint: 'complaint', manual: 'manual', unsubscribe: 'manual' } as const
+const originOfReason = {
+  hard_bounce: 'bounce',
+  spam_complaint: 'complaint',
+  manual: 'manual',
+  unsubscribe: 'manual',
+} as const
 const suppressionRequest = z
   .strictObject({ email: address, reason: suppressionReason.default('manual') })
   .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
 const removeQuery = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
 
 const briefFields = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
-const addedSuppression = z.strictObject({ object: z.literal('suppression'), ...briefFields }).meta({ id: 'AddedSuppression' })
+const addedSuppression = z
+  .strictObject({ object: z.literal('suppression'), ...briefFields })
+  .meta({ id: 'AddedSuppression' })
 export const suppressionRecord = z
   .strictObject({
     object: z.literal('suppression'),
@@ -68,7 +75,9 @@ function listRoute({ read }: Store): Route {
     tag,
     summary: 'List the suppressed addresses, newest first',
     query: listQuery,
-    answers: { 200: { description: 'A page.', schema: pageSchema(suppressionRecord).extend({ object: z.literal('list') }) } },
+    answers: {
+      200: { description: 'A page.', schema: pageSchema(suppressionRecord).extend({ object: z.literal('list') }) },
+    },
     refusals: [],
     run: ({ principal: { workspaceId }, query }) => {
       const { limit, origin, reason = origin && reasonOfOrigin[origin] } = query
@@ -157,7 +166,8 @@ function removeRoute(deps: Store): Route {
 /** The path has its id, or its address. Throws a Refusal `not-found`. */
 function suppressionOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call): Suppression {
   const email = id.includes('@') ? tryParseForeignAddress(id) : null
-  const found = email === null ? suppressionById(read, { workspaceId, id })[0] : findSuppression(read, workspaceId, email)
+  const found =
+    email === null ? suppressionById(read, { workspaceId, id })[0] : findSuppression(read, workspaceId, email)
   if (found === undefined) throw suppressionNotFound(id)
   return found
 }

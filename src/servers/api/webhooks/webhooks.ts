@@ -3,7 +3,7 @@
  * shows of a URL only its origin, because the path and the query of such URLs often contain a secret.
  */
 
-import { z } from 'zod'
+import type { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'

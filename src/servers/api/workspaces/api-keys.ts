@@ -184,7 +184,10 @@ export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
   ]
 }
 
-async function list({ read }: ApiKeyDeps, { principal, query }: Call<z.output<typeof sliceAfterQuery>>): Promise<Answer> {
+async function list(
+  { read }: ApiKeyDeps,
+  { principal, query }: Call<z.output<typeof sliceAfterQuery>>,
+): Promise<Answer> {
   return json(200, buildList(await listKeys(read, principal.workspaceId, withNext(query)), query.limit, toKeyResource))
 }
 

@@ -86,7 +86,10 @@ t.test('a contact is added, read, updated field by field, and deleted', async (t
   t.not(updated_at, first.json<Contact>().updated_at)
 
   const gone = await app.rest('DELETE', path)
-  t.same([gone.status, gone.json()], [200, { success: true, data: { id }, object: 'contact', deleted: true, contact: id }])
+  t.same(
+    [gone.status, gone.json()],
+    [200, { success: true, data: { id }, object: 'contact', deleted: true, contact: id }],
+  )
   t.same(check('DELETE /contacts/:id', gone), [])
   for (const method of ['GET', 'PATCH', 'DELETE']) {
     const answer = await app.rest(method, path, method === 'PATCH' ? { body: {} } : {})

@@ -1,6 +1,7 @@
 /** Resend's own client library sends through the daemon. */
-import { Resend } from 'resend'
+
 import { simpleParser } from 'mailparser'
+import { Resend } from 'resend'
 import t from 'tap'
 import { openPlainApi } from '../../../helpers/http/plain-api.js'
 
@@ -40,13 +41,10 @@ t.test('an email with everything arrives', async (t) => {
   await app.waitUntilSettled(id)
   const mail = await mailTo('zoe@b.test')
   t.match([mail.subject, mail.replyTo?.text, mail.headers.get('x-campaign')], ['hello', 'help@a.test', 'spring'])
-  t.match(
-    mail.attachments.map(({ filename, cid, contentType }) => [filename, cid, contentType]).sort(),
-    [
-      ['bill.txt', undefined, 'text/plain'],
-      ['logo.png', 'logo', 'image/png'],
-    ],
-  )
+  t.match(mail.attachments.map(({ filename, cid, contentType }) => [filename, cid, contentType]).sort(), [
+    ['bill.txt', undefined, 'text/plain'],
+    ['logo.png', 'logo', 'image/png'],
+  ])
   const shown = await resend.emails.get(id)
   t.match(shown.data, {
     ...{ object: 'email', id, from: 'app@a.test', to: ['zoe@b.test', 'carol@b.test'], cc: ['dan@b.test'] },
@@ -67,7 +65,9 @@ t.test('errors are where the library reads them', async (t) => {
   t.match(fetched.error, { message: /^attachments\[0\]\.path: .*nothing is fetched.*content/ })
   t.match((await resend.emails.get('nothing')).error, { name: 'email_not_found', statusCode: 404 })
   const both = { ...email, scheduled_for: '2030-01-31T09:00:00Z', scheduled_at: '2030-01-31T09:00:00Z' }
-  t.match((await resend.post('/emails', both)).error, { message: 'scheduled_at: is another name of scheduled_for: give one' })
+  t.match((await resend.post('/emails', both)).error, {
+    message: 'scheduled_at: is another name of scheduled_for: give one',
+  })
   const named = { ...email, template: { id: 'welcome' }, template_id: 'x' }
   t.match((await resend.post('/emails', named)).error, { message: /^template: .*give no template_id/ })
   const ids = { attachments: ['a', 'b'].map((filename) => ({ filename, content: '', content_id: 'logo' })) }
@@ -81,7 +81,11 @@ t.test('an email is scheduled, moved and cancelled', async (t) => {
   const made = await resend.emails.send({ ...email, scheduledAt: first ?? '' })
   const id = made.data?.id ?? ''
   t.match((await resend.emails.get(id)).data, { last_event: 'scheduled', scheduled_at: first })
-  t.match((await resend.emails.update({ id, scheduledAt: second ?? '' })).data, { object: 'email', id, scheduled_at: second })
+  t.match((await resend.emails.update({ id, scheduledAt: second ?? '' })).data, {
+    object: 'email',
+    id,
+    scheduled_at: second,
+  })
   t.match((await resend.patch(`/emails/${id}`, {})).error, { message: 'scheduled_for: is required' })
   t.match((await resend.patch(`/emails/${id}`, { scheduled_for: first, scheduled_at: first })).error, {
     message: /another name/,
@@ -102,7 +106,10 @@ t.test('the emails are listed in pages', async (t) => {
     sent,
   )
   t.match((await resend.emails.list({ after: 'nothing' })).data, { data: [], has_more: false })
-  t.match((await resend.emails.list({ before: sent[0] ?? '' })).error, { name: 'validation_error', message: /^before: / })
+  t.match((await resend.emails.list({ before: sent[0] ?? '' })).error, {
+    name: 'validation_error',
+    message: /^before: /,
+  })
 })
 
 t.test('of a strict batch, which is the default, all or nothing is sent', async (t) => {

@@ -142,6 +142,8 @@ t.test('receiving is configured per domain: all mail or none, and blocked addres
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
     data: [
       { action: 'domain.changed', target: id, details: { domain: 'a.test', track_clicks: true } },
+      { details: { track_clicks: null } },
+      { details: { track_clicks: true } },
       { details: { track_opens: true } },
       { details: { domain: 'a.test', unblocked: 1000 } },
       { details: { blocked: 1000, unblocked: ['sold', 'x'] } },

@@ -2,7 +2,12 @@
 import t from 'tap'
 import { Refusal, type RefusalKind } from '../../../../src/base/mail/refusal.js'
 import { ConstraintViolated, StorageFault, WriteConflict } from '../../../../src/base/storage/db/write.js'
-import { type ErrorBody, errorHeaders, toErrorBody } from '../../../../src/servers/api/http/error-answer.js'
+import {
+  type ErrorBody,
+  errorHeaders,
+  toErrorBody,
+  UnprocessableRefusal,
+} from '../../../../src/servers/api/http/error-answer.js'
 
 const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>
   toErrorBody(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error
@@ -103,4 +108,14 @@ t.test('a refusal that names one field is reported in the form of the interface'
   })
   t.same(ofRefusal('sender-not-verified', {}).details, undefined)
   t.same(ofRefusal('email-not-found', { id: 'x' }).details, { id: 'x' })
+})
+
+t.test('a fault of one part of a request has status 422, but a limit keeps its status', async (t) => {
+  const ofPart = (kind: RefusalKind): ErrorBody['error'] =>
+    toErrorBody(new UnprocessableRefusal(new Refusal(kind, 'why', { index: 1 })), () => t.fail('a refusal is no bug'))
+      .error
+  t.match(ofPart('invalid-address'), { code: 'invalid_email_address', status: 422, details: { index: 1 } })
+  t.match(ofPart('template-not-found'), { code: 'template_not_found', status: 422 })
+  t.match(ofPart('daily-limit'), { code: 'daily_limit_exceeded', status: 429, retry_after: Number })
+  t.match(ofPart('forbidden'), { code: 'insufficient_permissions', status: 403 })
 })

@@ -134,7 +134,11 @@ t.test('pages: bounds, order, reasons, invalid cursors', async (t) => {
     t.match(error(answer), { code: 'validation_error', details: { errors: [{ field: 'cursor' }] } }, cursor)
   }
   const theirs = await app.rest('GET', `${PATH}?cursor=${page.next_cursor}`, { key: app.otherKey })
-  t.same(theirs.json(), { object: 'list', data: [], has_more: false, next_cursor: null }, 'a place in another list is only a place')
+  t.same(
+    theirs.json(),
+    { object: 'list', data: [], has_more: false, next_cursor: null },
+    'a place in another list is only a place',
+  )
   for (const limit of ['-1', 'ten', '1.5', '', '1e1', '0x10', '1&limit=2']) {
     t.equal(error(await app.rest('GET', `${PATH}?limit=${limit}`)).code, 'validation_error', limit)
   }

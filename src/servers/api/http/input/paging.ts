@@ -191,7 +191,10 @@ interface ListRequest {
   readonly metaOf: ((total: number) => PageMeta) | null
 }
 
-export function toListRequest({ after, limit, offset = 0, page, per_page }: ListQuery, defaultLimit: number): ListRequest {
+export function toListRequest(
+  { after, limit, offset = 0, page, per_page }: ListQuery,
+  defaultLimit: number,
+): ListRequest {
   if (page === undefined && per_page === undefined) {
     return { slice: { after, offset, limit: limit ?? defaultLimit }, metaOf: null }
   }

@@ -1,13 +1,13 @@
 /** Resend's own client library reads and changes everything else through the daemon. */
 import { Resend } from 'resend'
 import t from 'tap'
-import { uuidv7 } from '../../../../src/base/platform/ids.js'
-import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { summarizeInbound } from '../../../../src/inbound/receiving/analysis/inbound-content.js'
-import { markProcessed, storeInbound } from '../../../../src/records/messages/inbound/inbound-email.js'
-import { openPlainApi } from '../../../helpers/http/plain-api.js'
-import { inboundMail } from '../../../helpers/mail/inbound-mail.js'
-import { parsedMessage } from '../../../helpers/parsed-message.js'
+import { uuidv7 } from '../../src/base/platform/ids.js'
+import { toJson } from '../../src/base/storage/tables/columns.js'
+import { summarizeInbound } from '../../src/inbound/receiving/analysis/inbound-content.js'
+import { markProcessed, storeInbound } from '../../src/records/messages/inbound/inbound-email.js'
+import { openPlainApi } from '../helpers/http/plain-api.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { parsedMessage } from '../helpers/parsed-message.js'
 
 const { app, host } = await openPlainApi(t)
 const baseUrl = `http://${host}`
@@ -40,7 +40,11 @@ t.test('domains', async (t) => {
     ],
   )
   const { id } = made
-  t.match(await dataOf(resend.domains.update({ id, openTracking: true })), { object: 'domain', id, open_tracking: true })
+  t.match(await dataOf(resend.domains.update({ id, openTracking: true })), {
+    object: 'domain',
+    id,
+    open_tracking: true,
+  })
   const unproved = { id, capabilities: { receiving: 'enabled' } } as const
   t.match((await resend.domains.update(unproved)).error, { name: 'domain_not_verified' })
   t.match((await resend.domains.update({ id, tls: 'enforced' })).error, { message: /^tls: allowed: opportunistic/ })
@@ -53,7 +57,9 @@ t.test('domains', async (t) => {
   t.notOk(after.data.some(({ name }) => name === 'a.test'))
   t.match(await dataOf(resend.domains.remove(id)), { object: 'domain', id, deleted: true })
   t.match((await resend.post('/domains', {})).error, { message: 'domain: is required' })
-  t.match((await resend.post('/domains', { domain: 'b.test', name: 'b.test' })).error, { message: /^name: is another name/ })
+  t.match((await resend.post('/domains', { domain: 'b.test', name: 'b.test' })).error, {
+    message: /^name: is another name/,
+  })
 })
 
 t.test('API keys', async (t) => {
@@ -147,8 +153,17 @@ t.test('templates', async (t) => {
   const made = await dataOf(resend.templates.create({ ...given, variables: [...variables] }).publish())
   const { id } = made
   t.match(made, { object: 'template', id: /./ })
-  t.match(await dataOf(resend.templates.get('welcome')), { object: 'template', id, status: 'published', alias: 'welcome' })
-  t.match(await dataOf(resend.templates.update('welcome', { subject: 'Hi' })), { object: 'template', id, subject: 'Hi' })
+  t.match(await dataOf(resend.templates.get('welcome')), {
+    object: 'template',
+    id,
+    status: 'published',
+    alias: 'welcome',
+  })
+  t.match(await dataOf(resend.templates.update('welcome', { subject: 'Hi' })), {
+    object: 'template',
+    id,
+    subject: 'Hi',
+  })
   const second = await dataOf(Promise.resolve(resend.templates.create({ ...given, alias: 'second' })))
   const page = await dataOf(resend.templates.list({ limit: 1 }))
   t.match(page, { object: 'list', has_more: true, data: [{ id: second.id, status: 'published' }] })
@@ -192,7 +207,12 @@ t.test('suppressions', async (t) => {
   const added = await dataOf(resend.suppressions.add({ email: 'gone@b.test' }))
   const { id } = added
   t.match(added, { object: 'suppression', id: /./ })
-  t.match(await dataOf(resend.suppressions.get('gone@b.test')), { object: 'suppression', id, origin: 'manual', source_id: null })
+  t.match(await dataOf(resend.suppressions.get('gone@b.test')), {
+    object: 'suppression',
+    id,
+    origin: 'manual',
+    source_id: null,
+  })
   const other = await dataOf(resend.suppressions.add({ email: 'also@b.test' }))
   const page = await dataOf(resend.suppressions.list({ origin: 'manual', limit: 1 }))
   t.match(page, { object: 'list', has_more: true, data: [{ id: other.id, email: 'also@b.test' }] })
@@ -225,7 +245,11 @@ t.test('received emails', async (t) => {
   }
   const [id, newest] = ids
   const page = await dataOf(resend.emails.receiving.list({ limit: 1 }))
-  t.match(page, { object: 'list', has_more: true, data: [{ id: newest, from: 'bob@b.test', subject: 'hello', attachments: [] }] })
+  t.match(page, {
+    object: 'list',
+    has_more: true,
+    data: [{ id: newest, from: 'bob@b.test', subject: 'hello', attachments: [] }],
+  })
   const next = await dataOf(resend.emails.receiving.list({ limit: 1, after: newest }))
   t.match(next, { has_more: false, data: [{ id, message_id: '<1@b.test>' }] })
   t.match(await dataOf(resend.emails.receiving.get(id, { html_format: 'cid' })), {

@@ -57,7 +57,7 @@ export class ExampleIds {
   /** `answer` is that of the last request of the block. */
   note(text: string, answer: string): void {
     const resource = /.*\/v1\/(\w+)['"?\s\\]/s.exec(text)?.[1]
-    const id = /^\{(?:"data":\[\{)?"id":"([^"]+)"/m.exec(answer)?.[1]
+    const id = /^\{(?:"object":"list",)?(?:"data":\[\{)?(?:"object":"\w+",)?"id":"([^"]+)"/m.exec(answer)?.[1]
     if (resource !== undefined && id !== undefined) this.ids.set(resource, id)
   }
 

@@ -132,7 +132,8 @@ t.test('contacts', async (t) => {
 
 t.test('webhooks', async (t) => {
   const endpoint = 'https://hooks.shop.test/mail'
-  const made = await dataOf(resend.webhooks.create({ endpoint, events: ['email.bounced'] }))
+  const made = await dataOf(resend.webhooks.create({ endpoint, events: ['email.bounced', 'email.delivery_delayed'] }))
+  t.match(made, { events: ['email.bounced', 'email.deferred'], format: 'resend' })
   t.match(made, { object: 'webhook', id: /^wh_/, signing_secret: /^whsec_/, url: endpoint })
   const { id } = made
   t.match(await dataOf(resend.webhooks.update(id, { status: 'disabled' })), { object: 'webhook', id, enabled: false })
@@ -240,7 +241,7 @@ t.test('received emails', async (t) => {
     const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
     await app.daemon.database.commit([
       ...storeInbound(inboundMail({ ...of, received_at: at + place }), raw),
-      markProcessed({ ...of, at, ...content, ...spam } as Parameters<typeof markProcessed>[0]),
+      markProcessed({ ...of, at, ...content, ...spam }),
     ])
   }
   const [id, newest] = ids
@@ -253,7 +254,8 @@ t.test('received emails', async (t) => {
   const next = await dataOf(resend.emails.receiving.list({ limit: 1, after: newest }))
   t.match(next, { has_more: false, data: [{ id, message_id: '<1@b.test>' }] })
   t.match(await dataOf(resend.emails.receiving.get(id, { html_format: 'cid' })), {
-    ...{ object: 'email', id, to: ['info@a.test'], reply_to: ['help@b.test'], text: /^a line/, html: null, raw: null },
+    ...{ object: 'email', id, to: ['info@a.test'], reply_to: ['help@b.test'], text: /^a line/, html: null },
+    raw: { download_url: /^https:.*\/raw\/download\?/, expires_at: /Z$/ },
     headers: { subject: 'hello' },
     attachments: [{ id: `${id}.0`, filename: 'a.csv', content_type: 'text/csv' }],
   })

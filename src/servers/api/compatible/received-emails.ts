@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { MAX_LIST_LENGTH, parseMailboxList } from '../../../base/mail/mailbox-list.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { type ListedInbound, listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import { buildMessageLink, LINK_LIFETIME } from '../../../records/messages/inbound/inbound-links.js'
+import { type ListedInbound, listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import type { ReadableParts } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { json } from '../http/answer.js'
 import { buildList, buildPart, listSchema, partQuery, sliceAfterQuery, withNext } from '../http/input/paging.js'
@@ -38,7 +38,10 @@ const whole = z.strictObject({
   ...facts,
   headers: z.record(z.string(), z.string()),
   raw: z
-    .strictObject({ download_url: z.url().meta({ description: 'Needs no key, until it expires.' }), expires_at: timestamp })
+    .strictObject({
+      download_url: z.url().meta({ description: 'Needs no key, until it expires.' }),
+      expires_at: timestamp,
+    })
     .meta({ description: 'The message as it was received.' }),
   attachments: z.array(part),
   html: z.string().nullable(),
@@ -78,7 +81,11 @@ function showRoute(deps: AttachmentDeps): Route {
       const email = requireInboundEmail(deps.read, workspaceId, id)
       const expiresAt = now + LINK_LIFETIME
       const link = buildMessageLink(deps, { workspaceId, inboundId: id, expiresAt })
-      const rest = { object: 'email', ...toWhole(email, parts), raw: { download_url: link, expires_at: iso(expiresAt) } }
+      const rest = {
+        object: 'email',
+        ...toWhole(email, parts),
+        raw: { download_url: link, expires_at: iso(expiresAt) },
+      }
       return { kind: 'bytes', type: JSON_TYPE, bytes: toRecordJson(rest, parts) }
     },
   })

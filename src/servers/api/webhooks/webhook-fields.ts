@@ -24,7 +24,10 @@ const MAX_TYPES = 100
 
 const eventType = z.enum(eventTypes)
 /** Clients of Resend have a name of their own for a deferral. */
-const requestedType = z.preprocess((given) => (given === 'email.delivery_delayed' ? 'email.deferred' : given), eventType)
+const requestedType = z.preprocess(
+  (given) => (given === 'email.delivery_delayed' ? 'email.deferred' : given),
+  eventType,
+)
 export const eventTypeList = z
   .array(requestedType)
   .min(1)

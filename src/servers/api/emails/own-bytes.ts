@@ -1,5 +1,5 @@
 /**
- * Gives an email bytes of its own. Composing an email takes over the memory of its long bodies and its files, so emails
+ * Gives an email its own bytes. Composing an email takes over the memory of its long bodies and its files, so emails
  * of one request that have the same bodies or files must not share it.
  */
 import type { EmailRequest } from './email-request.js'

@@ -53,7 +53,7 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
 /** Paths of the services that can be served. */
 const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
   [
-    /^\/segments(?:\/|$)|^\/audiences\/[^/]+\/contacts(?:\/|$)|^\/emails\/receiving\/|^\/templates\/[^/]+\/publish$/,
+    /^\/segments(?:\/|$)|^\/audiences\/[^/]{1,256}\/contacts(?:\/|$)|^\/emails\/receiving\/|^\/templates\/[^/]{1,256}\/publish$/,
     'resend',
   ],
   [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],

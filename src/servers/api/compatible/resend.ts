@@ -15,9 +15,9 @@ export type ResendDeps = Parameters<typeof audienceRoutes>[0] & AttachmentDeps
 
 const ownPaths = [
   /^\/segments(?:\/|$)/,
-  /^\/audiences\/[^/]+\/contacts(?:\/|$)/,
+  /^\/audiences\/[^/]{1,256}\/contacts(?:\/|$)/,
   /^\/emails\/receiving(?:\/|$)/,
-  /^\/templates\/[^/]+\/publish$/,
+  /^\/templates\/[^/]{1,256}\/publish$/,
 ]
 
 export function resendService(deps: ResendDeps): CompatibleService {

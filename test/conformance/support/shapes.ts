@@ -97,7 +97,7 @@ const fieldsOfResend: ReadonlySet<string> = new Set([
     'message_id',
   ],
   ...['name', 'records', 'capabilities', 'open_tracking', 'click_tracking', 'unsubscribed', 'token', 'deleted'],
-  ...['endpoint', 'status', 'segment_id', 'sent_at', 'published_at', 'origin', 'source_id', 'contact', 'id'],
+  ...['endpoint', 'status', 'segment_id', 'sent_at', 'origin', 'source_id', 'contact'],
 ])
 
 /** `beyond`: fields of this product that the interface's own table does not name. */

@@ -228,7 +228,7 @@ const codes: Readonly<Record<Resource, string>> = {
 }
 
 /** Routes that need no key, but a signed link or one of our tokens in the body. */
-const links: readonly string[] = ['GET /inbound/:id/attachments/:place']
+const links: readonly string[] = ['GET /inbound/:id/attachments/:place', 'GET /inbound/:id/raw/download']
 const open: readonly string[] = ['POST /invitations/accept']
 /** Needs no key, since mail clients request it; what it answers is in the message: test/journeys/opens-and-clicks. */
 const tracking: readonly string[] = ['GET /track/open/:emailId', 'GET /track/click/:trackingId']

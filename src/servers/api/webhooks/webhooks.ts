@@ -10,6 +10,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
 import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import { requireSecretsAgain } from '../../../workspaces/webhooks/settings/moved-url.js'
 import { mergeHeaders, readHeaders } from '../../../workspaces/webhooks/settings/own-headers.js'
 import { splitUrl } from '../../../workspaces/webhooks/settings/url-login.js'
 import {
@@ -168,7 +169,8 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
 function toChange(body: z.output<typeof webhookChange>, stored: Webhook): WebhookChange {
   const { events, status, enabled = status && status === 'enabled', format, content, headers } = body
   const given = body.url ?? body.endpoint
-  const { url, login } = given === undefined ? { url: undefined, login: 'keep' } : splitUrl(given)
+  const { url, login } = given === undefined ? { url: undefined, login: 'keep' as const } : splitUrl(given)
+  requireSecretsAgain({ ...stored, headers: readHeaders(stored.headers) }, { url, login, headers })
   return {
     ...(url === undefined ? {} : { url }),
     ...(login === 'keep' ? {} : { login }),

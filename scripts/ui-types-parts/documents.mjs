@@ -13,7 +13,7 @@ const info = { version: '0', server: '/' }
 export async function buildDocuments() {
   const deps = createInertDeps()
   return {
-    api: buildOpenApiDocument(buildApiRoutes(deps), info),
+    api: buildOpenApiDocument(buildApiRoutes(deps, deps), info),
     session: JSON.parse(wireBrowserApi(deps).readDocument()),
   }
 }

@@ -6,7 +6,7 @@
 import { posix } from 'node:path'
 
 /** Folders whose files test the whole daemon. */
-const WHOLE_DAEMON = ['test/journeys/', 'test/conformance/', 'test/ui/']
+const WHOLE_DAEMON = ['test/journeys/', 'test/conformance/', 'test/ui/', 'test/clients/']
 
 /** Tests of something else than a source file or a folder, with the reason. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([

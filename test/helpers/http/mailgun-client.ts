@@ -13,7 +13,7 @@ interface MailgunApi extends PlainApi {
 }
 
 export async function openMailgun(t: Test, script: SinkScript = {}): Promise<MailgunApi> {
-  const api = await openPlainApi(t, {}, script)
+  const api = await openPlainApi(t, {}, { script })
   const library = new Mailgun(FormData)
   const connect = (key: string): MailgunClient => {
     return library.client({ username: 'api', key, url: `http://${api.host}` })

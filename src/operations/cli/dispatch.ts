@@ -47,7 +47,14 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   if (command.worksOutsideFolder !== true) requireFolderAccess(loaded.config.service.data_dir)
   const { readSecret, openInput, printError, lowerPriority } = io
   const call = {
-    ...{ words, options: line.options, config: loaded.config, written: loaded.written, clock: systemClock },
+    ...{
+      words,
+      options: line.options,
+      config: loaded.config,
+      written: loaded.written,
+      clock: systemClock,
+      env: io.env,
+    },
     ...{ readSecret, openInput, printError, lowerPriority },
     printLines: (lines: readonly string[]) => io.print(formatLines(lines)),
     terminal: io.terminal ?? null,

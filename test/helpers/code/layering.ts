@@ -44,7 +44,7 @@ const floors: readonly (readonly string[])[] = [
   ['inbound/receiving', 'outbound/sending'],
   ['outbound/broadcasts', 'operations/doctor', 'operations/monitoring', 'operations/notices', 'operations/upkeep'],
   ['servers/smtp', 'servers/api', 'servers/dns', 'servers/pages'],
-  ['operations/daemon'],
+  ['operations/daemon', 'operations/mcp'],
   ['operations/cli'],
   ['operations/sandbox', 'operations/installation', 'operations/sendmail', 'main.ts'],
 ]

@@ -10,6 +10,7 @@ const loadStandby = () => import('../commands/standby-commands.js')
 const loadTop = () => import('../commands/top-command.js')
 const loadDoctor = () => import('../commands/doctor.js')
 const loadReload = () => import('../commands/reload.js')
+const loadMcp = () => import('../commands/mcp-command.js')
 const loadConfig = () => import('../commands/config-command.js')
 
 export const serviceCommands: readonly Command[] = [
@@ -107,5 +108,14 @@ export const serviceCommands: readonly Command[] = [
     summary: 'make the running daemon apply a changed configuration without dropping a session',
     options: {},
     run: async (call) => (await loadReload()).reload(call),
+  },
+  {
+    name: 'mcp',
+    usage: '[--allow-changes] [--url URL] [--key-file FILE]',
+    summary: 'serve tools for an AI agent on standard input and output; they read only, unless you allow changes',
+    options: { 'allow-changes': 'boolean', url: 'string', 'key-file': 'string' },
+    // It reads nothing there but the certificate, and works on other machines too.
+    worksOutsideFolder: true,
+    run: async (call) => (await loadMcp()).serveMcp(call),
   },
 ]

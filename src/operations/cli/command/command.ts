@@ -47,6 +47,8 @@ export interface Call {
   /** What `config` was made from. */
   readonly written: WrittenConfig
   readonly clock: Clock
+  /** The environment of the process. */
+  readonly env: Readonly<Record<string, string | undefined>>
   /** Opens the database, or creates it. It is closed after the command. */
   readonly database: () => Promise<Store>
   /** Writes lines to standard output before the command ends. Never with `--json`. */

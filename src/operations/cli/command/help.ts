@@ -44,6 +44,7 @@ export const commonOptionTexts: Readonly<Record<string, string>> = {
 
 /** The key is the name of the option. If commands differ, the command or its first word comes before it. */
 const options: Readonly<Record<string, string>> = {
+  'allow-changes': 'also give the agent the tools that change something, such as the one that sends',
   as: 'what the messages are: spam or ham',
   compact: 'leave out the free pages of the database',
   'code-length': 'the number of digits of the code, 4 to 8; without it 6',
@@ -59,6 +60,7 @@ const options: Readonly<Record<string, string>> = {
   'hold-queue': 'hold every entry of the queue, until "posthorn queue release"',
   inbound: 'also receive mail for the domain',
   keep: 'how many backups of this command the folder keeps; without it all',
+  'key-file': 'the file that has the API key; without it the key is in $POSTHORN_API_KEY',
   'no-copy': 'make no copy of the database before an upgrade',
   nagios: 'answer as a plugin of Nagios: one line, and exit status 0 ok, 1 warning or 2 critical',
   name: 'what the key is for, in your words',
@@ -95,6 +97,7 @@ const options: Readonly<Record<string, string>> = {
   template: 'the text of the message, with {code} and optionally {minutes}; without it a default text',
   to: 'the recipient',
   transcript: 'also show each command and reply of the SMTP sessions',
+  url: 'where the API is, such as https://mx.example.com:8443; without it $POSTHORN_URL, then the listener of the configuration',
   upgrade: 'also try the upgrade on a copy of the database, which is then removed; the daemon may run',
   until: 'when the rule ends, such as 2030-01-31T09:00:00Z, or 2h or 3d from now; without it when you remove it',
   wait: 'wait for an hour at most until DNS has the records, then verify the domain and send a message to the owner',

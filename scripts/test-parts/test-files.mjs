@@ -42,7 +42,7 @@ function readTimes() {
 }
 
 /** Folders whose files run the whole daemon, and what other files that do so import. */
-const wholeDaemon = ['journeys', 'conformance', 'ui']
+const wholeDaemon = ['journeys', 'conformance', 'ui', 'clients']
 const runsDaemon = /helpers\/(?:daemon\/test-daemon|cli\/command-line)\.js/
 
 /** Neither runs the whole daemon nor needs another program. */

@@ -30,7 +30,7 @@ export interface RpcRequest {
 }
 
 /** A notification, and the answer to a request that we never make, get no answer. */
-export type RpcMessage = { readonly kind: 'request'; readonly request: RpcRequest } | { readonly kind: 'silent' }
+type RpcMessage = { readonly kind: 'request'; readonly request: RpcRequest } | { readonly kind: 'silent' }
 
 /** Throws an RpcError if the value is no message. */
 export function readMessage(value: unknown): RpcMessage {

@@ -1,7 +1,7 @@
 /**
  * Where a test file lies: at the path of the source file that it tests; for the small modules of a folder, at the path
- * of the folder or inside of it by its name; in the folder, for tests beside other programs; in journeys/, conformance/
- * or ui/, if it drives the whole daemon; or it is in the list below.
+ * of the folder or inside of it by its name; in the folder, for tests beside other programs; in journeys/, conformance/,
+ * ui/ or clients/, if it drives the whole daemon; or it is in the list below.
  */
 import { posix } from 'node:path'
 

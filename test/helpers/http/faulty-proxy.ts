@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 /** A status is answered in place of the server; `lost`: the server does its work, and its answer does not arrive. */
 type Fault = { readonly status: number; readonly retryAfter?: string } | 'lost'
 
-export interface FaultyProxy {
+interface FaultyProxy {
   readonly url: string
   /** The faults of the next requests, in their order. */
   readonly plan: (...faults: readonly Fault[]) => void

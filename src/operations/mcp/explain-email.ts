@@ -3,13 +3,19 @@ import type { z } from 'zod'
 import { describeReason, reasons } from '../../base/mail/reasons.js'
 import { emailRecord } from '../../servers/api/emails/email-record.js'
 
-type Email = z.output<typeof emailRecord>
+/** The fields that the sentences need. */
+const told = emailRecord.pick({
+  ...{ id: true, status: true, from: true, subject: true },
+  ...{ created_at: true, scheduled_for: true, recipients: true },
+})
+
+type Email = z.output<typeof told>
 type Recipient = Email['recipients'][number]
 type Attempt = Recipient['attempt_log'][number]
 
 /** Returns the record itself if it has another form, as that of a later version may. */
 export function explainEmail(record: unknown): unknown {
-  const parsed = emailRecord.safeParse(record)
+  const parsed = told.safeParse(record)
   return parsed.success ? describeEmail(parsed.data).join('\n') : record
 }
 

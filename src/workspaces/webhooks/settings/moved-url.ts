@@ -1,6 +1,6 @@
 /**
- * Protects the secrets of a webhook when its URL leads to another host: whoever changes the URL must know them, so that
- * nobody who may change webhooks can have them sent to a host of his own.
+ * Protects the secrets of a webhook when its URL leads to another host: the one who changes the URL must know them. So
+ * a person who may change webhooks cannot have secrets sent to a host of their choice.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { OwnHeaders } from './own-headers.js'

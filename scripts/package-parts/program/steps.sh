@@ -31,7 +31,7 @@ write_configuration() {
     return 0
   fi
   "$node" "$lib/dist/src/operations/installation/main.js" --template "$lib/config/production.toml" \
-    --output /etc/posthorn/posthorn.toml "$@"
+    --output /etc/posthorn/posthorn.toml --docs "${lib%/lib/posthorn}/share/doc/posthorn/docs" "$@"
 }
 
 # A sendmail of another package stays: only an absent one, or one that is an alternative already, gets ours beside it.

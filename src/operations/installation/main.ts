@@ -2,7 +2,7 @@
 /**
  * The program that packages run once: writes the first configuration and prints what is left to do.
  *
- *   node main.js --template FILE --output FILE [--hostname NAME] [--program PATH] [--dry-run]
+ *   node main.js --template FILE --output FILE [--hostname NAME] [--docs FOLDER] [--program PATH] [--dry-run]
  *
  * An existing configuration is never changed. Exit status: 0 done or kept, 1 failed, 2 wrong usage.
  */
@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { hostname as nameOfHost, networkInterfaces } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import type { Config } from '../../base/config/complete.js'
 import { systemClock } from '../../base/platform/clock.js'
@@ -30,6 +30,7 @@ interface Options {
   readonly template: string
   readonly output: string
   readonly hostname: string | null
+  readonly docs: string
   readonly program: string
   readonly dryRun: boolean
 }
@@ -41,15 +42,15 @@ function print(line: string): void {
 function parseOptions(): Options {
   const text = { type: 'string' } as const
   const { values } = parseArgs({
-    options: { template: text, output: text, hostname: text, program: text, 'dry-run': { type: 'boolean' } },
+    options: { template: text, output: text, hostname: text, docs: text, program: text, 'dry-run': { type: 'boolean' } },
   })
-  const { template, output, hostname, program = 'posthorn' } = values
+  const { template, output, hostname, docs = 'docs', program = 'posthorn' } = values
   if (template === undefined || output === undefined) throw new Error('--template and --output are needed')
   if (hostname !== undefined && toInternetName(hostname) === null) {
     throw new Error(`--hostname: found "${hostname}", allowed: a host name with its domain, as mail.example.net`)
   }
   const named = hostname === undefined ? null : toInternetName(hostname)
-  return { template, output, hostname: named, program, dryRun: values['dry-run'] === true }
+  return { template, output, hostname: named, docs, program, dryRun: values['dry-run'] === true }
 }
 
 /** The name with its domain, as the system knows it; the short one if it knows no more. */
@@ -103,13 +104,15 @@ function writeWhole(file: string, text: string): void {
   }
 }
 
-async function writeFirst({ template, output, hostname, program, dryRun }: Options): Promise<void> {
+async function writeFirst({ template, output, hostname, docs, program, dryRun }: Options): Promise<void> {
   const names = await readNames()
   const chosen = hostname === null ? chooseHostname(names) : { name: hostname, reason: 'as asked for' }
   const settings: FirstSettings = {
     hostname: chosen?.name ?? null,
     publicAddresses: names.addresses.map(({ address }) => address),
     hasIpv6: names.hasIpv6,
+    docs,
+    reference: join(dirname(template), 'posthorn.toml'),
   }
   const machine = { hostname: chosen?.name ?? nameOfHost(), home: '/root', isRoot: true, stateHome: undefined }
   const { text, config } = renderConfiguration(readFileSync(template, 'utf8'), settings, output, machine)
@@ -121,7 +124,7 @@ async function writeFirst({ template, output, hostname, program, dryRun }: Optio
   }
   print('')
   const portsInUse = await findPortsInUse(config)
-  const installed = { file: output, config, names, hostname: chosen?.name ?? null, portsInUse, program }
+  const installed = { file: output, config, names, hostname: chosen?.name ?? null, portsInUse, docs, program }
   for (const line of formatNextSteps(installed)) print(line)
 }
 

@@ -15,12 +15,14 @@ interface Installed {
   readonly hostname: string | null
   /** Ports of the configuration that another program holds. */
   readonly portsInUse: readonly number[]
+  /** The folder of the pages. */
+  readonly docs: string
   /** The command that the operator types: `posthorn`, or its path if it is not in PATH. */
   readonly program: string
 }
 
 export function formatNextSteps(installed: Installed): readonly string[] {
-  const { program } = installed
+  const { docs, program } = installed
   const steps = [
     formatNames(installed),
     formatFirewall(installed),
@@ -36,7 +38,7 @@ export function formatNextSteps(installed: Installed): readonly string[] {
     `${at + 1}. ${first}`,
     ...rest.map((line) => `   ${line}`),
   ])
-  return ['Left to do:', ...numbered, 'docs/install.md describes each step.']
+  return ['Left to do:', ...numbered, `${docs}/install.md describes each step.`]
 }
 
 function formatNames(installed: Installed): readonly string[] {
@@ -72,7 +74,8 @@ function formatSetup({ names: { domain, exchanges }, hostname, program }: Instal
   const elsewhere = exchanges.filter((exchange) => exchange !== hostname)
   return [
     'Make the first workspace and its domain: prints the key once and all DNS records in one list, waits until DNS has them, and sends the first message:',
-    `  ${program} setup --workspace Main --email you@${name} --domain ${name} --wait`,
+    `  ${program} setup --workspace Main --email YOUR_ADDRESS --domain ${name} --wait`,
+    '  YOUR_ADDRESS: a mailbox that you read now; it gets the first message and owns the dashboard',
     ...(elsewhere.length === 0
       ? []
       : [
@@ -110,10 +113,10 @@ function formatFirewall(installed: Installed): readonly string[] {
   ]
 }
 
-function formatCertificate({ file }: Installed): readonly string[] {
+function formatCertificate({ file, docs }: Installed): readonly string[] {
   return [
-    "Certificate from Let's Encrypt, or of your own (docs/certificates.md); else the first start makes a self-signed one:",
-    `  enabled = true and email under [tls.acme] in ${file}`,
+    `Certificate from Let's Encrypt, or of your own (${docs}/certificates.md); else the first start makes a self-signed one:`,
+    `  in ${file}, remove "# " before [tls.acme], enabled and email, and set your address`,
     '  firewall: in, from the Internet: port 80',
   ]
 }

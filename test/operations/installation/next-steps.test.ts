@@ -23,9 +23,9 @@ function steps(
   portsInUse: readonly number[] = [],
 ): string {
   const machine = { hostname: hostname ?? 'debian', home: '/root', isRoot: true, stateHome: undefined }
-  const settings = { hostname, publicAddresses: [], hasIpv6: false }
+  const settings = { hostname, publicAddresses: [], hasIpv6: false, docs: 'docs', reference: 'posthorn.toml' }
   const { config } = renderConfiguration(readFileSync('config/production.toml', 'utf8'), settings, file, machine)
-  const installed = { file, config, names: { ...names, ...changes }, hostname, portsInUse, program: 'posthorn' }
+  const installed = { file, config, names: { ...names, ...changes }, hostname, portsInUse, docs: '/usr/share/doc/posthorn/docs', program: 'posthorn' }
   return formatNextSteps(installed).join('\n')
 }
 
@@ -49,10 +49,14 @@ t.test('it names ports, the certificate, the start, and the setup', async (t) =>
   t.match(text, /in, from your applications: port 587, 465, 8443/)
   t.match(
     text,
-    /Certificate from [\s\S]*\[tls\.acme\] in \/etc\/posthorn\/posthorn\.toml\n {5}firewall: in, from the Internet: port 80/,
+    /Certificate from .*\(\/usr\/share\/doc\/posthorn\/docs\/certificates\.md\).*\n {5}in \/etc\/posthorn\/posthorn\.toml, remove "# " before \[tls\.acme\], enabled and email.*\n {5}firewall: in, from the Internet: port 80/,
   )
   t.match(text, /systemctl enable --now posthorn/)
-  t.match(text, /posthorn setup --workspace Main --email you@example\.net --domain example\.net --wait$/m)
+  t.match(
+    text,
+    /posthorn setup --workspace Main --email YOUR_ADDRESS --domain example\.net --wait\n {5}YOUR_ADDRESS: a mailbox that you read now/,
+  )
+  t.match(text, /^\/usr\/share\/doc\/posthorn\/docs\/install\.md describes each step\.$/m)
   t.equal(text.match(/^\d\. /gm)?.length, 5)
   t.notMatch(text, /another program/)
 })

@@ -60,13 +60,18 @@ interface FoundWorkspace {
 /** The workspace of an earlier run, by its name and owner. */
 function findWorkspace(read: Read, name: string, email: Address): FoundWorkspace | null {
   for (const { id: workspaceId } of allWorkspaces(read, {}).filter((one) => one.name === name)) {
-    const userId = ownerOf(read, { workspaceId })[0]?.user_id ?? ''
-    if (userById(read, { id: userId })[0]?.email.toLowerCase() !== email.toLowerCase()) continue
+    const { userId, address } = findOwner(read, workspaceId)
+    if (address.toLowerCase() !== email.toLowerCase()) continue
     const lines = [`workspace  ${workspaceId}  ${name}, made before; its key was printed then`]
     const json = { workspace_id: workspaceId, user_id: userId, api_key: null, key_prefix: null, set_password_url: null }
     return { workspaceId, answer: { json, lines } }
   }
   return null
+}
+
+function findOwner(read: Read, workspaceId: string): { readonly userId: string; readonly address: string } {
+  const userId = ownerOf(read, { workspaceId })[0]?.user_id ?? ''
+  return { userId, address: userById(read, { id: userId })[0]?.email ?? '' }
 }
 
 function buildRefusal(read: Read, name: string, email: Address): CommandFailed {
@@ -76,9 +81,9 @@ function buildRefusal(read: Read, name: string, email: Address): CommandFailed {
         'domain of it, "posthorn key create --name NAME" makes another key',
     )
   }
-  const names = allWorkspaces(read, {}).map((one) => one.name)
+  const names = allWorkspaces(read, {}).map((one) => `${one.name} of ${findOwner(read, one.id).address}`)
   return new CommandFailed(
     `there is a workspace already (${names.join(', ')}): "posthorn workspace create" makes another; to go on with one, ` +
-      'name it and its owner as before',
+      'give its name as --workspace and the address of its owner as --email',
   )
 }

@@ -71,7 +71,7 @@ t.test('what cannot be done is refused before the key is made', async (t) => {
   t.match(await run(...words), { status: 1, err: /its key was printed then: --domain DOMAIN goes on/ })
   t.match(await run('setup', '--workspace', 'B', '--email', 'o@acme.test', '--domain', 'news.test'), {
     status: 1,
-    err: /there is a workspace already \(Acme\)/,
+    err: /there is a workspace already \(Acme of o@acme\.test\): .* its owner as --email/,
   })
 })
 

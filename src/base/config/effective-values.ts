@@ -1,5 +1,5 @@
 /**
- * Lists the settings in force: each with its value as the file would state it, and with the place where it was set.
+ * Lists the settings of a configuration: each with its value as the file would state it, and with the place where it was set.
  *
  * A value that is a secret is not among them, and of a URL or a route the login is not.
  */
@@ -24,6 +24,9 @@ export interface EffectiveValue {
   /** `FILE:LINE`, the path of another file, `credential NAME`, `environment NAME`, or `default`. */
   readonly source: string
 }
+
+/** Stands in place of a value that only the daemon can read. */
+export const NOT_READ = '(not read)'
 
 type Path = readonly string[]
 
@@ -58,7 +61,7 @@ export function listEffectiveValues(config: Config, written: WrittenConfig): rea
       ? entriesOf(value).map(([key, entry]) => describe([...path, key], entry, valueAt([key], shown)))
       : [describe(path, value, shown)]
     if (!written.unread.includes(name)) return own.length > 0 ? own : [describe(path, value, shown)]
-    const unread = { key: name, value: '(not read)', hidden: true, source: describeFile(`${name}_file`, written) }
+    const unread = { key: name, value: NOT_READ, hidden: true, source: describeFile(`${name}_file`, written) }
     return [...own.filter(({ source }) => source !== DEFAULT), unread]
   })
 }

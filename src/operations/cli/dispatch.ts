@@ -41,7 +41,8 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
     const { isJournalStream } = await import('../../base/platform/log.js')
     const { serve } = await import('./commands/serve.js')
     const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load, shortNames }
-    await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
+    const { config, written } = loaded
+    await serve({ words, options: line.options, config, written, clock: systemClock }, serveOptions)
     return 0
   }
   if (command.worksOutsideFolder !== true) requireFolderAccess(loaded.config.service.data_dir)

@@ -1,5 +1,6 @@
 /** Defines a check, and what checks are given. */
 import type { Config } from '../../base/config/complete.js'
+import type { WrittenConfig } from '../../base/config/load.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Dialer } from '../../base/platform/dialer.js'
 import type { DnssecResolver, RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
@@ -15,6 +16,8 @@ export type DoctorResolver = Resolver & RecordResolver & Partial<DnssecResolver>
 
 export interface CheckDeps {
   readonly config: Config
+  /** What `config` was made from. It is absent in the daemon, whose settings are in force. */
+  readonly written?: WrittenConfig
   readonly clock: Clock
   /** Null if there is no database yet. */
   readonly read: Read | null

@@ -42,7 +42,14 @@ function print(line: string): void {
 function parseOptions(): Options {
   const text = { type: 'string' } as const
   const { values } = parseArgs({
-    options: { template: text, output: text, hostname: text, docs: text, program: text, 'dry-run': { type: 'boolean' } },
+    options: {
+      template: text,
+      output: text,
+      hostname: text,
+      docs: text,
+      program: text,
+      'dry-run': { type: 'boolean' },
+    },
   })
   const { template, output, hostname, docs = 'docs', program = 'posthorn' } = values
   if (template === undefined || output === undefined) throw new Error('--template and --output are needed')

@@ -4,18 +4,18 @@ import { describeReason, reasons } from '../../base/mail/reasons.js'
 import { emailRecord } from '../../servers/api/emails/email-record.js'
 
 /** The fields that the sentences need. */
-const told = emailRecord.pick({
+const explainedRecord = emailRecord.pick({
   ...{ id: true, status: true, from: true, subject: true },
   ...{ created_at: true, scheduled_for: true, recipients: true },
 })
 
-type Email = z.output<typeof told>
+type Email = z.output<typeof explainedRecord>
 type Recipient = Email['recipients'][number]
 type Attempt = Recipient['attempt_log'][number]
 
 /** Returns the record itself if it has another form, as that of a later version may. */
 export function explainEmail(record: unknown): unknown {
-  const parsed = told.safeParse(record)
+  const parsed = explainedRecord.safeParse(record)
   return parsed.success ? describeEmail(parsed.data).join('\n') : record
 }
 

@@ -8,6 +8,6 @@ const [, , file = '', patience = ''] = process.argv
 const loaded = loadConfig({ file, env: {} })
 if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
 await serve(
-  { words: [], options: {}, config: loaded.config, clock: systemClock },
+  { words: [], options: {}, config: loaded.config, written: loaded.written, clock: systemClock },
   { env: {}, journal: false, reload: () => loadConfig({ file, env: {} }), stopTimeouts: JSON.parse(patience) },
 )

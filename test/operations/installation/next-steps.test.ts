@@ -25,7 +25,15 @@ function steps(
   const machine = { hostname: hostname ?? 'debian', home: '/root', isRoot: true, stateHome: undefined }
   const settings = { hostname, publicAddresses: [], hasIpv6: false, docs: 'docs', reference: 'posthorn.toml' }
   const { config } = renderConfiguration(readFileSync('config/production.toml', 'utf8'), settings, file, machine)
-  const installed = { file, config, names: { ...names, ...changes }, hostname, portsInUse, docs: '/usr/share/doc/posthorn/docs', program: 'posthorn' }
+  const installed = {
+    file,
+    config,
+    names: { ...names, ...changes },
+    hostname,
+    portsInUse,
+    docs: '/usr/share/doc/posthorn/docs',
+    program: 'posthorn',
+  }
   return formatNextSteps(installed).join('\n')
 }
 

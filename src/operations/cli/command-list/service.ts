@@ -97,7 +97,7 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'config',
     usage: '[KEY...]',
-    summary: 'print the settings in force and where each was set; KEY: one setting or a section of them',
+    summary: 'print the settings, where each was set, and what the daemon still has; KEY: a setting or a section',
     options: {},
     worksOutsideFolder: true,
     run: async (call) => (await loadConfig()).showConfig(call),

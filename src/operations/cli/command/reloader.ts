@@ -15,11 +15,15 @@ import type { Daemon } from '../../daemon/daemon.js'
 import { type ReloadOutcome, readMonotonicMicroseconds } from './reload-report.js'
 import type { SystemdNotices } from './systemd-notices.js'
 
+type SoundConfig = Extract<LoadedConfig, { kind: 'config' }>
+
 interface ReloadDeps {
   readonly log: Log
   readonly daemon: Pick<Daemon, 'reload'>
   readonly reload: () => LoadedConfig
   readonly systemd: Pick<SystemdNotices, 'notifyReloading' | 'notifyReloaded'>
+  /** What was put in force. Never throws. */
+  readonly onReloaded: (loaded: SoundConfig) => void
   /** Never throws. */
   readonly report: (outcome: ReloadOutcome) => void
 }
@@ -37,7 +41,7 @@ export function createReloader(deps: ReloadDeps): () => void {
     })
 }
 
-async function reloadOnce({ log, daemon, reload }: ReloadDeps): Promise<Omit<ReloadOutcome, 'began'>> {
+async function reloadOnce({ log, daemon, reload, onReloaded }: ReloadDeps): Promise<Omit<ReloadOutcome, 'began'>> {
   try {
     const loaded = reload()
     if (loaded.kind === 'problems') {
@@ -46,6 +50,7 @@ async function reloadOnce({ log, daemon, reload }: ReloadDeps): Promise<Omit<Rel
       return { ...refused, problems: [...problems] }
     }
     const { tls, applied, pending } = await daemon.reload(loaded.config)
+    onReloaded(loaded)
     const about = { log_level: log.level, certificate: tls.caFile, certificate_until: certificateExpiry(tls) }
     log.info({ ...about, settings: applied }, 'reloaded')
     if (pending.length > 0)

@@ -18,13 +18,13 @@ import { runChecks } from '../../doctor/run-checks.js'
 import { type Answer, type Call, flagOption, UsageError } from '../command/command.js'
 
 export async function runDoctor(call: Call): Promise<Answer> {
-  const { words, options, config, clock } = call
+  const { words, options, config, written, clock } = call
   const isPlugin = flagOption(options, 'nagios')
   if (isPlugin && flagOption(options, 'json')) throw new UsageError('--json and --nagios do not go together')
   const checks = chooseChecks(words)
   const at = clock()
   const { read, fault } = await openRead(call)
-  const found = await runChecks(checks, (signal) => openCheckDeps({ config, clock, read }, signal))
+  const found = await runChecks(checks, (signal) => openCheckDeps({ config, written, clock, read }, signal))
   const findings = [...fault, ...found]
   const totals = countStates(findings)
   const seconds = ((clock() - at) / 1_000).toFixed(1)

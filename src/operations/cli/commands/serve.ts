@@ -4,8 +4,11 @@
  * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
  * (`reloader.ts`). It tells systemd what the daemon does (`systemd-notices.ts`).
  */
-import type { LoadedConfig } from '../../../base/config/load.js'
+import type { Config } from '../../../base/config/complete.js'
+import { listEffectiveValues } from '../../../base/config/effective-values.js'
+import type { LoadedConfig, WrittenConfig } from '../../../base/config/load.js'
 import type { Problem } from '../../../base/config/problems.js'
+import { SettingsInForce } from '../../../base/config/settings-in-force.js'
 import { type Log, openLog } from '../../../base/platform/log.js'
 import { AddressHider } from '../../../base/platform/log-privacy.js'
 import { LogTail } from '../../../base/platform/log-tail.js'
@@ -32,7 +35,7 @@ interface ServeOptions {
 }
 
 export async function serve(
-  { words, options, config, clock }: Pick<Call, 'words' | 'options' | 'config' | 'clock'>,
+  { words, options, config, written, clock }: Pick<Call, 'words' | 'options' | 'config' | 'written' | 'clock'>,
   { env, journal, reload, shortNames = [], ...daemonOptions }: ServeOptions,
 ): Promise<void> {
   refuseExtraWords(words, 0)
@@ -61,10 +64,12 @@ export async function serve(
   const { data_dir: dataDir } = config.service
   const report = createReporter(dataDir, log)
   // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
+  const publish = createPublisher({ config, written }, log)
+  publish({ config, written })
   report(null)
   warnOfShortNames(log, shortNames)
   const listening = logEndpoints(log, daemon, dataDir)
-  reloads.use(createReloader({ log, daemon, reload, report, systemd }))
+  reloads.use(createReloader({ log, daemon, reload, report, onReloaded: publish, systemd }))
   systemd.notifyReady(listening, daemon)
   const signal = await stopped
   reloads.use(() => undefined)
@@ -88,6 +93,25 @@ function createReporter(dataDir: string, log: Log): (last: ReloadOutcome | null)
       writeReloadReport(dataDir, { pid: process.pid, last })
     } catch (err) {
       log.error({ err }, 'the report for "posthorn reload" cannot be written')
+    }
+  }
+}
+
+interface Loaded {
+  readonly config: Config
+  readonly written: WrittenConfig
+}
+
+/** As with the report, a full disk must not end the daemon. */
+function createPublisher(started: Loaded, log: Log): (loaded: Loaded) => void {
+  const list = ({ config, written }: Loaded): ReturnType<typeof listEffectiveValues> =>
+    listEffectiveValues(config, written)
+  const settings = new SettingsInForce(started.config.service.data_dir, list(started))
+  return (loaded) => {
+    try {
+      settings.publish(list(loaded))
+    } catch (err) {
+      log.error({ err }, 'the settings for "posthorn config" cannot be written')
     }
   }
 }

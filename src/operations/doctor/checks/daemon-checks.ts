@@ -1,4 +1,10 @@
-/** Checks the daemon: does it run, and does its event loop keep up. */
+/** Checks the daemon: does it run, with the settings of the file, and does its event loop keep up. */
+import { listEffectiveValues } from '../../../base/config/effective-values.js'
+import {
+  findWaitingSettings,
+  readPublishedSettings,
+  type WaitingSetting,
+} from '../../../base/config/settings-in-force.js'
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
 import { version } from '../../../base/platform/version.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
@@ -9,14 +15,32 @@ import { failure, good, type Judgement, type Remedy, warning } from '../finding.
 const [WARN_P99, FAIL_P99, WARN_MAX] = [100, 1_000, 1_000]
 
 export const daemonChecks: readonly Check[] = [
-  { name: 'daemon', summary: 'the daemon runs and has the version of this program', run: checkDaemon },
+  {
+    name: 'daemon',
+    summary: 'the daemon runs, with the version of this program and the settings of the configuration',
+    run: checkDaemon,
+  },
   { name: 'event-loop', summary: "the daemon's main thread answers without delay", run: checkEventLoop },
 ]
 
-async function checkDaemon({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
+async function checkDaemon({ config, written, clock }: CheckDeps): Promise<readonly Judgement[]> {
   const folder = config.service.data_dir
   const status = await readDaemonStatus(folder)
-  return [judgeDaemon({ folder, status, isHeld: isDataFolderHeld(folder), now: clock() })]
+  const isHeld = isDataFolderHeld(folder)
+  const judged = judgeDaemon({ folder, status, isHeld, now: clock() })
+  const published = readPublishedSettings(folder)
+  if (written === undefined || !isHeld || published === null || published.pid !== status?.pid) return [judged]
+  const waiting = findWaitingSettings(listEffectiveValues(config, written), published)
+  return [judged, ...judgeSettings(written.file ?? 'the built-in defaults', waiting)]
+}
+
+/** `subject` is the configuration file. */
+export function judgeSettings(subject: string, waiting: readonly WaitingSetting[]): readonly Judgement[] {
+  return waiting.map(({ key, needs }) =>
+    needs === 'restart'
+      ? warning(subject, `${key} has changed since the start`, ['systemctl restart posthorn'])
+      : warning(subject, `${key} has changed since the last reload`, ['systemctl reload posthorn']),
+  )
 }
 
 export interface DaemonState {

@@ -1,5 +1,6 @@
 /** Opens what checks ask: DNS without a long memory, the network, the clock, and the machine. */
 import type { Config } from '../../../base/config/complete.js'
+import type { WrittenConfig } from '../../../base/config/load.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { createDialer, type Dialer } from '../../../base/platform/dialer.js'
 import { openResolver, type ResolverSettings } from '../../../base/platform/dns/resolver.js'
@@ -13,6 +14,7 @@ const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tr
 
 export interface DoctorEdges {
   readonly config: Config
+  readonly written?: WrittenConfig
   readonly clock: Clock
   readonly read: Read | null
   /** If it is absent, the configured servers are used. */
@@ -25,6 +27,7 @@ export function openCheckDeps(edges: DoctorEdges, signal: AbortSignal): CheckDep
   const { config, clock, read, authorities } = edges
   return {
     ...{ config, clock, read, authorities, signal },
+    ...(edges.written && { written: edges.written }),
     resolver: edges.resolver ?? openResolver({ ...resolverSettings, servers: config.dns.servers }, clock, signal),
     openServerResolver: (server) => openResolver({ ...resolverSettings, servers: [server] }, clock, signal),
     dialer: edges.dialer ?? createDialer(authorities),

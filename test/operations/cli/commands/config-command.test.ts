@@ -1,8 +1,12 @@
 /** `posthorn config`: what it prints, of which settings, and what it refuses. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import t from 'tap'
+import { listEffectiveValues } from '../../../../src/base/config/effective-values.js'
+import { loadConfig } from '../../../../src/base/config/load.js'
+import { SettingsInForce } from '../../../../src/base/config/settings-in-force.js'
+import { lockDataFolder } from '../../../../src/base/storage/db/data-lock.js'
 import { runCommand } from '../../../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 
@@ -54,3 +58,31 @@ t.test('the problems of a faulty file are printed as by check', async (t) => {
   t.equal(status, 1)
   t.match(json(), { ok: false, problems: [{ key: 'outbound.port' }] })
 })
+
+t.test(
+  'where the running daemon has another value, the line says which, and what puts the new one in force',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const data = join(folder, 'data')
+    mkdirSync(data)
+    const before = writeFile(folder, '[log]\nlevel = "warn"\n[api]\nlisten = ["127.0.0.1:1"]\n')
+    const loaded = loadConfig({ file: before, env: {} })
+    if (loaded.kind === 'problems') throw new Error('the configuration has problems')
+    const values = listEffectiveValues(loaded.config, loaded.written)
+    new SettingsInForce(data, values).publish(values)
+    const file = writeFile(folder, '[api]\nlisten = ["127.0.0.1:2"]\n')
+    const run = (...argv: readonly string[]) =>
+      runCommand(['config', 'api.listen', 'log.level', ...argv, '--config', file])
+    t.notMatch((await run()).out, /daemon/, 'no daemon runs')
+    const lock = lockDataFolder(data)
+    t.teardown(() => lock.release())
+    t.equal(
+      (await run()).out,
+      `api.listen = ["127.0.0.1:2"]  # ${file}:4 (the daemon still has ["127.0.0.1:1"]: restart)\n` +
+        'log.level = "info"  # default (the daemon still has "warn": reload)\n',
+    )
+    t.match((await run('--json')).json(), {
+      values: [{ key: 'api.listen', daemon_value: ['127.0.0.1:1'], needs: 'restart' }, { key: 'log.level' }],
+    })
+  },
+)

@@ -6,6 +6,7 @@ import {
   type DaemonState,
   judgeDaemon,
   judgeEventLoop,
+  judgeSettings,
 } from '../../../../src/operations/doctor/checks/daemon-checks.js'
 import type { FindingState } from '../../../../src/operations/doctor/finding.js'
 
@@ -31,6 +32,21 @@ t.test('the daemon', async (t) => {
   for (const [state, expected, text] of table) {
     t.match(judgeDaemon({ folder: '/d', now, status, isHeld: true, ...state }), { state: expected, text })
   }
+})
+
+t.test('settings that the daemon does not have yet', async (t) => {
+  const waiting = [
+    { key: 'submission.listen_tls', inForce: [], needs: 'restart' },
+    { key: 'log.level', inForce: 'info', needs: 'reload' },
+  ] as const
+  t.match(judgeSettings('posthorn.toml', waiting), [
+    {
+      state: 'warn',
+      text: 'submission.listen_tls has changed since the start',
+      remedy: ['systemctl restart posthorn'],
+    },
+    { state: 'warn', text: 'log.level has changed since the last reload', remedy: ['systemctl reload posthorn'] },
+  ])
 })
 
 t.test('delays of the event loop', async (t) => {

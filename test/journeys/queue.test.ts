@@ -138,7 +138,7 @@ t.test('deleting a domain fails its queued mail', async (t) => {
   const others = await app.waitUntilAttempted(await app.submitAccepted({ from: 'app@other.test', key: app.otherKey }))
   const wire = await app.submitAccepted({ to: ['wire@b.test'] })
   await sink.waitUntil(() => answer !== undefined)
-  const deleted = await app.cli('domain', 'delete', 'a.test', '--workspace', app.workspaceId)
+  const deleted = await app.cli('domain', 'delete', 'a.test', '--yes', '--workspace', app.workspaceId)
   t.match(deleted, { status: 0, out: /^deleted a\.test\n2 queued messages/ })
   for (const id of [waiting.id, scheduled]) {
     t.match(app.findStory(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })

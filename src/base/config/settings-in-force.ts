@@ -13,7 +13,7 @@ import { isReloadable } from './live-config.js'
 
 const published = z.object({ pid: z.int(), values: z.record(z.string(), z.unknown()) })
 
-export type PublishedSettings = z.output<typeof published>
+type PublishedSettings = z.output<typeof published>
 
 /** A setting of which the daemon has another value than the configuration file. */
 export interface WaitingSetting {

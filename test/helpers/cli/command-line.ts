@@ -10,6 +10,9 @@ import { plainNode } from '../programs/plain-node.js'
 
 export type Run = (...argv: readonly string[]) => Promise<CommandResult>
 
+/** A port of loopback at which nothing answers, so that no question goes to the servers of the system. */
+const NO_DNS = '127.0.0.1:1'
+
 interface Installation {
   readonly folder: string
   readonly data: string
@@ -19,7 +22,7 @@ interface Installation {
 
 export function createInstallation(t: Test): Installation {
   const folder = temporaryFolder(t)
-  const { file } = writeConfiguration(folder, {})
+  const { file } = writeConfiguration(folder, { settings: { dns: { servers: [NO_DNS] } } })
   const run: Run = (...argv) => runCommand([...argv, '--config', file])
   return { folder, data: join(folder, 'data'), config: file, run }
 }

@@ -57,9 +57,9 @@ export const domainCommands: readonly Command[] = [
   },
   {
     name: 'domain delete',
-    usage: 'NAME [--workspace ID]',
-    summary: 'delete a domain',
-    options: workspaceOption,
+    usage: 'NAME [--yes] [--workspace ID]',
+    summary: 'delete a domain; a verified one needs --yes',
+    options: { ...workspaceOption, yes: 'boolean' },
     awaitsNotice: true,
     run: async (call) => (await loadDomain()).remove(call),
   },

@@ -102,6 +102,7 @@ const options: Readonly<Record<string, string>> = {
   until: 'when the rule ends, such as 2030-01-31T09:00:00Z, or 2h or 3d from now; without it when you remove it',
   wait: 'wait for an hour at most until DNS has the records, then verify the domain and send a message to the owner',
   workspace: 'the id of the workspace; needed if there are several',
+  yes: 'delete it although it is verified: its DKIM keys are lost and its queued mail fails',
 }
 
 /** The subjects of the families that have no command of just their name. */

@@ -55,7 +55,9 @@ async function findRepeatedly(
     if (signal.aborted) return missing.length === 0 ? found : missing
     missing = found
     if (missing.length === 0) return missing
-    const names = missing.map(({ record, unanswered }) => `${record.type} ${record.name} ${unanswered}`).join()
+    const names = missing
+      .map(({ record, unanswered, found: value }) => `${record.type} ${record.name} ${unanswered} ${value}`)
+      .join()
     if (names !== shown) onChange(missing)
     shown = names
     try {

@@ -8,6 +8,7 @@ import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.j
 import { toDomainResource } from '../../../workspaces/domains/domain-resource.js'
 import { installImportedKey } from '../../../workspaces/domains/new-domain.js'
 import { registerDomain } from '../../../workspaces/domains/register-domain.js'
+import { parseMailDomain } from '../../../workspaces/domains/rows/registrable-name.js'
 import { domainsOfWorkspace, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { parseBlockedLocalPart } from '../../../workspaces/domains/verification/blocked-addresses.js'
 import {
@@ -30,16 +31,19 @@ import {
   type ShownDomain,
   showDomain,
 } from '../command/domain-choice.js'
+import { findNoDomain } from '../command/domain-existence.js'
 import { chooseFormat, formatZoneFile } from '../command/record-lines.js'
 import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function add(call: Call): Promise<Answer> {
   const format = chooseFormat(call.options)
+  const domain = parseMailDomain(requiredWord(call.words, 0, 'NAME'))
   const it = await chooseDomain(call)
+  const forced = flagOption(call.options, 'force')
   const newDomain = {
     ...it,
-    forced: flagOption(call.options, 'force'),
+    forced,
     inbound: flagOption(call.options, 'inbound'),
     now: call.clock(),
     actor: operatorActor,
@@ -47,13 +51,14 @@ export async function add(call: Call): Promise<Answer> {
   await registerDomain(it.database, newDomain, false)
   const shown = readDomain(call, it)
   const json = { ...shown.domain, records: shown.records }
+  const warnings = forced ? [] : await findNoDomain(call, domain)
   switch (format) {
     case 'json':
-      return { json, lines: [JSON.stringify(json)], isDocument: true }
+      return { json, lines: [JSON.stringify(json)], isDocument: true, warnings }
     case 'zone':
-      return { json, lines: formatZoneFile(shown.records), isDocument: true }
+      return { json, lines: formatZoneFile(shown.records), isDocument: true, warnings }
     case 'text':
-      return { json, lines: describeAdded(shown) }
+      return { json, lines: describeAdded(shown), warnings }
   }
 }
 
@@ -123,6 +128,10 @@ async function applyChange(call: Call, it: ChosenDomain, change: DomainChange): 
 export async function remove(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
   const row = requireDomain(it)
+  if (row.status === 'verified' && !flagOption(call.options, 'yes')) {
+    const lost = 'its DKIM keys are lost and its queued mail fails'
+    throw new CommandFailed(`${it.domain} is verified: ${lost}; add --yes to delete it`)
+  }
   const at = call.clock()
   await deleteSendingDomain(it.database, row, operatorActor, at)
   const count = await failMailOfDomain(it.database, { ...it, at })

@@ -4,10 +4,11 @@
  * It may be repeated with the same workspace, owner and domain, and goes on where it was. The key is printed when it is
  * made and never again, before anything that takes long or may fail.
  */
-import { type Address, parseAddress, parseDomainName } from '../../../base/mail/address.js'
+import { type Address, parseAddress } from '../../../base/mail/address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
 import { allWorkspaces, ownerOf } from '../../../workspaces/accounts/workspace/workspaces.js'
+import { parseMailDomain } from '../../../workspaces/domains/rows/registrable-name.js'
 import {
   type Answer,
   type Call,
@@ -32,7 +33,7 @@ export async function setUp(call: Call): Promise<Answer> {
   if (given === undefined && (flagOption(options, 'wait') || options['format'] !== undefined)) {
     throw new UsageError('--wait and --format need --domain')
   }
-  const domain = given === undefined ? null : parseDomainName(given)
+  const domain = given === undefined ? null : parseMailDomain(given)
   const database = await call.database()
   const found = findWorkspace(database.read, name, email)
   const isOther = found === null && allWorkspaces(database.read, {}).length > 0

@@ -2,7 +2,7 @@
  * The first domain of a workspace: registers it, prints all DNS records of the server and of the domain, waits until DNS
  * has them, verifies the domain, and sends the first message to the owner. Each part that is done is not done again.
  */
-import { type Address, type DomainName, parseAddress } from '../../../base/mail/address.js'
+import { type Address, type DomainName, formatForDisplay, parseAddress } from '../../../base/mail/address.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
@@ -23,6 +23,7 @@ import {
 } from '../../../workspaces/domains/zone/publication.js'
 import { isInside, toZoneSettings } from '../../../workspaces/domains/zone/zone-records.js'
 import { type Answer, type Call, CommandFailed, flagOption } from '../command/command.js'
+import { findNoDomain } from '../command/domain-existence.js'
 import { formatForPeople, formatZoneFile, type RecordFormat } from '../command/record-lines.js'
 import { waitForRecords } from '../command/record-wait.js'
 import { quoteForShell } from '../command/shell-word.js'
@@ -65,6 +66,9 @@ export class DomainSetup {
   async run(workspaceId: string, format: RecordFormat, about: unknown): Promise<Answer> {
     const { call } = this
     const row = await this.register(workspaceId)
+    if (row.status !== 'verified') {
+      for (const text of await findNoDomain(call, this.request.domain)) call.printError(`posthorn: ${text}\n`)
+    }
     const records = await this.listRecords(row)
     this.show(format, records)
     const isWaiting = flagOption(call.options, 'wait')
@@ -179,7 +183,7 @@ export class DomainSetup {
       `  posthorn domain verify ${domain}`,
       `  posthorn send --from postmaster@${domain} --to ${quoteForShell(email)}`,
       '',
-      `not done: ${formatCount(missing.length, total)} missing in DNS`,
+      `not done: ${formatCount(missing.length, total)} missing or wrong in DNS`,
     ]
   }
 }
@@ -192,11 +196,12 @@ function formatCount(missing: number, total: number): string {
 }
 
 function formatProgress(missing: readonly MissingRecord[], total: number): string {
-  const head = `posthorn: ${formatCount(missing.length, total)} missing in DNS; looking again for up to an hour, Ctrl-C ends it`
+  const head = `posthorn: ${formatCount(missing.length, total)} missing or wrong in DNS; looking again for up to an hour, Ctrl-C ends it`
   return [head, ...missing.map(formatMissing), ''].join('\n')
 }
 
-/** The value is in the list above. */
-function formatMissing({ record: { name, type, set_by: setBy }, unanswered }: MissingRecord): string {
-  return `  ${name}. ${type}  (${setBy}${unanswered ? '; DNS gave no answer' : ''})`
+/** Of a record that is missing, the value is in the list above. */
+function formatMissing({ record: { name, type, value, set_by: setBy }, unanswered, found }: MissingRecord): string {
+  const wrong = found === null ? '' : `  wrong: found "${found}", wanted "${formatForDisplay(value)}"`
+  return `  ${name}. ${type}${wrong}  (${setBy}${unanswered ? '; DNS gave no answer' : ''})`
 }

@@ -15,13 +15,28 @@ export interface ServiceNames {
   readonly zone: string
 }
 
+/** The name of a domain of mail in lower-case A-labels, or null: it has two labels or more, and no underscore. */
+function tryParseMailDomain(text: string): DomainName | null {
+  const name = tryParseDomainName(text)
+  return name !== null && /\.(?!\d+$)[^.]+$/.test(name) && !name.includes('_') ? name : null
+}
+
+/** What the operator may register: names of the service, and reserved ones for closed networks, too. Throws a Refusal. */
+export function parseMailDomain(text: string): DomainName {
+  const name = tryParseMailDomain(text)
+  if (name !== null) return name
+  const value = formatForDisplay(text)
+  const message = `not a domain name: ${value}; allowed: a name such as example.com`
+  throw new Refusal('invalid-parameter', message, { field: 'domain', value })
+}
+
 /** Returns the name in lower-case A-labels. Throws a Refusal that names the field `domain`. */
 export function parseRegistrableName(text: string, { hostname, zone }: ServiceNames): DomainName {
-  const name = tryParseDomainName(text)
-  if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {
+  const name = tryParseMailDomain(text)
+  if (name === null) {
     throw buildRefusal(
       text,
-      explainAddress(`@${text}`, 'a domain name of two labels or more, such as news.your-company.com'),
+      explainAddress(`@${text}`, 'a domain name of two labels or more without "_", such as news.your-company.com'),
     )
   }
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {

@@ -5,7 +5,7 @@ import type { MissingRecord } from '../../../../src/workspaces/domains/missing-r
 
 function missing(...names: readonly string[]): readonly MissingRecord[] {
   const common = { type: 'A', ttl: 60, value: '192.0.2.1', required: true, set_by: '', purpose: '' } as const
-  return names.map((name) => ({ record: { ...common, name }, unanswered: false }))
+  return names.map((name) => ({ record: { ...common, name }, unanswered: false, found: null }))
 }
 
 const times = { first: 1, longest: 5, total: 60_000 }

@@ -11,6 +11,7 @@ import {
   uuidPattern,
 } from '../../../helpers/cli/command-line.js'
 import { messageText, submitMessage, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { mutableZone } from '../../../helpers/dns/mutable-zone.js'
 
 t.test('domains', async (t) => {
   const here = createInstallation(t)
@@ -35,7 +36,10 @@ t.test('domains', async (t) => {
     ],
   })
   t.match(await run('domain', 'add', 'münster.test'), { status: 1, err: /registered in this workspace already/ })
-  t.match(await run('domain', 'add', 'not a domain'), { status: 1, err: /not a domain name/ })
+  for (const name of ['not a domain', 'exa_mple', 'exa_mple.test', 'localhost', 'a.1']) {
+    const err = `posthorn: not a domain name: ${name}; allowed: a name such as example.com\n`
+    t.match(await run('domain', 'add', name), { status: 1, err }, name)
+  }
   t.match(await run('domain', 'add', `${`${'x'.repeat(60)}.`.repeat(4)}test`), { status: 1, err: /at most 195/ })
   t.match((await run('domain', 'verify', 'münster.test', '--force', '--json')).json(), {
     status: 'verified',
@@ -95,7 +99,11 @@ t.test('domains', async (t) => {
   })
   t.match(await run('domain', 'show', 'c.test'), { status: 1, err: /c\.test is not registered/ })
   const { id } = (await run('domain', 'show', 'b.test', '--json')).json() as { id: string }
-  t.same((await run('domain', 'delete', 'b.test', '--json')).json(), { deleted: true, id })
+  t.match(await run('domain', 'delete', 'b.test', '--json'), {
+    status: 1,
+    err: /b\.test is verified: its DKIM keys are lost and its queued mail fails; add --yes to delete it/,
+  })
+  t.same((await run('domain', 'delete', 'b.test', '--yes', '--json')).json(), { deleted: true, id })
   t.match(await run('domain', 'delete', 'b.test'), { status: 1, err: /not registered/ })
   t.match((await readAuditLog(t, here)).slice(1), [
     ['domain.created', uuidPattern, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
@@ -125,4 +133,19 @@ t.test('a domain that is added while the daemon runs may send at once', async (t
   t.match(await submitMessage(client, { from: 'x@new.test' }), /^550 5\.7\.1/)
   t.equal((await app.cli('domain', 'add', 'new.test', '--force', '--workspace', app.workspaceId)).status, 0)
   t.match(await submitMessage(client, { from: 'x@new.test', raw: messageText({ from: 'x@new.test' }) }), /^250/)
+})
+
+t.test('a domain that does not exist in DNS is registered with a warning', async (t) => {
+  const zone = await mutableZone(t)
+  zone.set('there.test', { A: ['127.0.0.1'] })
+  zone.set('silent.test', 'SERVFAIL')
+  const app = await testDaemon(t, { zone: 'dns.servers', settings: { dns: { servers: [zone.address] } } })
+  const add = (...words: readonly string[]) => app.cli('domain', 'add', ...words, '--workspace', app.workspaceId)
+  t.match(await add('exmaple.test', '--json'), {
+    status: 0,
+    err: 'posthorn: exmaple.test does not exist in DNS: is it spelt right? "posthorn domain delete exmaple.test" removes it\n',
+  })
+  for (const words of [['there.test'], ['silent.test'], ['closed.test', '--force']]) {
+    t.match(await add(...words), { status: 0, err: '' }, words.join(' '))
+  }
 })

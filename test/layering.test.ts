@@ -195,6 +195,16 @@ t.test('Posthorn keeps the rules', async (t) => {
   failEach(t, [...layeringOffences(sources), ...judgements.flatMap(({ rules }) => rules)])
 })
 
+t.test('the package for Node.js keeps the rules for single files; it has no platform of ours', async (t) => {
+  const files = readSources('clients/js/src').filter(({ path }) => !path.endsWith('/schema.ts'))
+  t.ok(files.length > 5, 'clients/js is read')
+  const found = [...files.flatMap(ruleOffences), ...files.flatMap(vocabularyOffences)]
+  failEach(
+    t,
+    found.filter((offence) => !offence.endsWith('belongs to platform/')),
+  )
+})
+
 t.test('names and comments use the words of the glossary', async (t) => {
   failEach(
     t,

@@ -1,4 +1,7 @@
 /** The client of our own against the daemon: sending, errors, repetitions that never send twice, and lists. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { PosthornError } from '../../../clients/js/src/posthorn-error.js'
 import { hello, TestClient } from '../../helpers/http/client-paths.js'
@@ -111,6 +114,18 @@ t.test('repetitions are bounded, and what may be done already is not done again'
   t.equal(proxy.requests.length, 9, 'the server did nothing before it said 503 or 429')
   const ended = AbortSignal.abort(new Error('the caller has ended it'))
   await t.rejects(client.send(hello, { signal: ended }), { message: 'the caller has ended it' })
+})
+
+t.test('an attempt without an answer ends, and counts as a broken connection', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const client = new TestClient(`http://127.0.0.1:${port}`, 'ph_x', { retries: 1, timeout: 20 })
+  await t.rejects(client.send(hello), { code: 'connection_failed', message: /^no answer from http:\/\/127\.0\.0\.1:/ })
 })
 
 t.test('lists are read to their end, by place and by cursor', async (t) => {

@@ -2,8 +2,8 @@
  * The types of the routes that the tests of the client use, in the form of openapi-typescript. The package has those of
  * the whole document, which are made after the tests are compiled.
  */
+import type { ConnectionOptions } from '../../../clients/js/src/connection.js'
 import { PosthornClient } from '../../../clients/js/src/posthorn-client.js'
-import type { RetryOptions } from '../../../clients/js/src/retry-policy.js'
 
 interface JsonOf<Body> {
   readonly content: { readonly 'application/json': Body }
@@ -67,7 +67,7 @@ interface TestPaths {
 
 export class TestClient extends PosthornClient<TestPaths> {
   /** Pauses are short. */
-  constructor(url: string, key: string, options: RetryOptions & { readonly fetch?: typeof fetch } = {}) {
+  constructor(url: string, key: string, options: Omit<ConnectionOptions, 'url' | 'key'> = {}) {
     super({ url, key, firstPause: 2, maxPause: 1_000, ...options })
   }
 }

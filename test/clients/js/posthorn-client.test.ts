@@ -79,7 +79,9 @@ t.test('a daemon that starts again is awaited', async (t) => {
   const { app: before } = first
   await before.stop()
   const listen = { listen: ['127.0.0.1:0', `http://127.0.0.1:${port}`] }
-  const sending = new TestClient(`http://${first.host}`, before.key, { retries: 100, maxPause: 1_000 }).send(hello)
+  // Connections are refused at first. Then the daemon answers 503 with Retry-After until it is ready.
+  const patience = { retries: 20, maxPause: 10_000 }
+  const sending = new TestClient(`http://${first.host}`, before.key, patience).send(hello)
   const { app } = await openPlainApi(t, listen, { folder: before.folder })
   const { id } = await sending
   t.equal((await app.waitUntilSettled(id)).status, 'delivered')

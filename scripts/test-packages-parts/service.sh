@@ -31,7 +31,7 @@ running() {
   check 'it runs as the user posthorn' runs_as_posthorn
   check 'systemctl status shows the listeners' shows_status '.*8443'
   check 'the journal has the lines of the daemon' has_logged '"msg":"serving"'
-  check_fails 'a command of an ordinary user says whose rights it needs' 'run the command as root' as_somebody posthorn queue list
+  check_fails 'a command of an ordinary user says whose rights it needs' 'use sudo, or log in as root' as_somebody posthorn queue list
 }
 
 hardening() {

@@ -1,7 +1,6 @@
 /** The listeners that a configuration has, by the keys that name their addresses. */
 import { isLoopback } from '../platform/ip-address.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
-import type { Settings } from './schema.js'
 
 type ListenerAddress = ListenAddress | ApiListenAddress
 
@@ -11,7 +10,20 @@ interface Listener {
   readonly address: ListenerAddress
 }
 
-export function listListeners({ api, submission, inbound, dns, metrics, tls }: Settings): readonly Listener[] {
+type Addresses<Key extends string> = Readonly<Record<Key, readonly ListenAddress[]>>
+
+/** The part of the settings that has addresses. */
+interface ListenerSettings {
+  readonly api: { readonly listen: readonly ApiListenAddress[] }
+  readonly submission: Addresses<'listen' | 'listen_tls'>
+  readonly inbound: Addresses<'listen'>
+  readonly dns: Addresses<'zone_listen'>
+  readonly metrics: Addresses<'listen'>
+  readonly tls: { readonly acme: Addresses<'http_listen'> & { readonly enabled: boolean } }
+}
+
+export function listListeners(settings: ListenerSettings): readonly Listener[] {
+  const { api, submission, inbound, dns, metrics, tls } = settings
   return [
     ...withKeys('api.listen', api.listen),
     ...withKeys('submission.listen', submission.listen),

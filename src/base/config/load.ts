@@ -145,9 +145,16 @@ function parseToml(text: string): ParseFailure | { readonly toml: object } {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     const [what = ''] = error.message.split('\n')
-    const message = `line ${error.line}, column ${error.column}: ${what}`
+    const advice = isBareText(text, what, error) ? '; text needs quotes' : ''
+    const message = `line ${error.line}, column ${error.column}: ${what}${advice}`
     return { problems: [{ key: '', message }] }
   }
+}
+
+/** The parser stopped in or after a value that has no quotes, as in `hostname = mail.example.net`. */
+function isBareText(text: string, what: string, { line }: TomlError): boolean {
+  if (!/invalid value|followed by an end-of-line|numeric literal/.test(what)) return false
+  return /^[^"'#=]{1,200}=\s{0,20}(?!(?:true|false)\b)[a-z\d/~]/i.test(text.split(/\r?\n/)[line - 1] ?? '')
 }
 
 function describeMachine(env: Env): Machine {

@@ -81,7 +81,7 @@ export interface ReceivingDeps extends Store, ReceivingEvents {
 const MAX_LOADING = 10_000
 
 const NO_OPERATOR =
-  'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
+  'mail to postmaster is put off: no workspace is the operator\'s yet, which is normal before "posthorn setup"; "posthorn workspace set-operator" chooses one later'
 
 export class Receiving {
   readonly recipients: RecipientChecker
@@ -131,7 +131,7 @@ export class Receiving {
 
   /** Begins the processing of stored messages. */
   start(): void {
-    if (this.deps.operatorWorkspace.find() === null) this.deps.log.warn(NO_OPERATOR)
+    if (this.deps.operatorWorkspace.find() === null) this.deps.log.info(NO_OPERATOR)
     this.processor.start()
   }
 

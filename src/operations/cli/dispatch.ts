@@ -12,9 +12,10 @@ import type { NoticeWait } from './command/daemon-notice.js'
 import { standaloneCommands, unknownCommandError } from './command/help.js'
 import { maskControls } from './command/mask-controls.js'
 import { type CommandLine, refuseForeignOptions } from './command/parse-line.js'
-import { adviseUser, becomeOwner, currentUser, requireFolderAccess } from './command/process-user.js'
+import { becomeOwner, describeForbidden, requireFolderAccess } from './command/process-user.js'
 import { formatLines, type ProgramIo, printAnswer, printText } from './command/program-io.js'
 import { createProgress } from './command/progress.js'
+import { SETTINGS_KEPT } from './command/reload-report.js'
 import { databaseCommands } from './command-list/all-commands.js'
 
 /** Resolves to the exit status. */
@@ -100,10 +101,9 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
 
 type Problems = Pick<Extract<LoadedConfig, { kind: 'problems' }>, 'file' | 'problems'>
 
-/** Packages install a configuration that ordinary users cannot read. */
-function addAdvice({ file, problems }: Problems): Problems {
-  const advice = `not permitted for the user ${currentUser()}: ${adviseUser()}`
-  return { file, problems: problems.map(({ key, message }) => ({ key, message: `${message}: ${advice}` })) }
+/** Packages install a configuration that ordinary users cannot read. The sentence names the file itself. */
+function addAdvice({ file }: Problems): Problems {
+  return { file: '', problems: [{ key: '', message: describeForbidden(file ?? '') }] }
 }
 
 /**
@@ -111,8 +111,11 @@ function addAdvice({ file, problems }: Problems): Problems {
  * command.
  */
 function refuseProblems(io: ProgramIo, line: CommandLine, { file, problems }: Problems): number {
-  if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))
-  const settings = line.words[0] === 'reload' ? { applied: [], pending: [] } : {}
+  const isReload = line.words[0] === 'reload'
+  if (line.options['json'] !== true) {
+    throw new CommandFailed([formatProblems(file, problems), ...(isReload ? [SETTINGS_KEPT] : [])].join('\n'))
+  }
+  const settings = isReload ? { applied: [], pending: [] } : {}
   io.printError(`posthorn: ${maskControls(formatProblems(file, problems))}\n`)
   return printText(io, line, { json: { ok: false, ...settings, problems }, lines: [], failed: true })
 }

@@ -27,10 +27,20 @@ export async function run(io: ProgramIo): Promise<number> {
     return printText(io, line, completeIn(line, [...standaloneCommands, ...databaseCommands]))
   } catch (error) {
     const { failureOf, formatFailure } = await import('./command/failure.js')
-    const { status, text } = failureOf(error)
+    const { status, text } = failureOf(error, findCommandName(io.argv))
     io.printError(await formatFailure(maskControls(text), io.env['JOURNAL_STREAM']))
     return status
   }
+}
+
+/** The longest name of a command with which the line begins. Null if there is none. */
+function findCommandName(argv: readonly string[]): string | null {
+  const names = [...standaloneCommands, ...databaseCommands].map(({ name }) => name)
+  for (const count of [3, 2, 1]) {
+    const name = names.find((one) => argv.length >= count && one === argv.slice(0, count).join(' '))
+    if (name !== undefined) return name
+  }
+  return null
 }
 
 /** Answers version and help, which need no configuration. Null if the line asks for something else. */

@@ -508,6 +508,12 @@ t.test('a file that is not TOML is refused with line and column', async (t) => {
     { key: '', message: 'line 2, column 12: Invalid TOML document: invalid value' },
   ])
   t.match(problems('[log]\nlevel = "info"\nlevel = "warn"')[0]?.message, /^line 3, column \d+: /)
+  for (const value of ['mail.example.net', 'info', '/var/lib', '5m', '192.0.2.1', 'you@a.test']) {
+    t.match(problems(`[service]\nhostname = ${value}`)[0]?.message, /^line \d+, .*; text needs quotes$/, value)
+  }
+  for (const line of ['hostname = = "a"', 'hostname = true x', 'host name = "a"', 'hostname = "a']) {
+    t.notMatch(problems(`[service]\n${line}`)[0]?.message, /quotes/, line)
+  }
 })
 
 t.test("the file is that of --config, else of POSTHORN_CONFIG, else the system's, else none", async (t) => {

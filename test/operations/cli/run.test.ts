@@ -39,7 +39,11 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
     [['-x'], /^posthorn: unknown option: -x\n/],
     [['--__proto__', 'check'], /^posthorn: unknown option: --__proto__\n/],
     [['check', '--json=yes'], /^posthorn: --json takes no value\n/],
-    [['key', 'create'], /--name is missing/],
+    [['key', 'create'], /--name is missing\n"posthorn help key create" shows its usage and its options\n$/],
+    [
+      ['status'],
+      /unknown command: status; "systemctl status posthorn" .*"posthorn top --once".*"posthorn doctor".*\n"posthorn help" lists/,
+    ],
     [['key', 'create', '--name', ''], /--name is missing/],
     [['key', 'create', '--name', '--json'], /^posthorn: --name needs a value; one that .* is given as --name=VALUE\n/],
     [['key', 'create', '--name=-x', '--scopes', 'all'], /--scopes: found "all", allowed: full, send, read/],
@@ -81,7 +85,7 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
     t.equal(status, 2, argv.join(' '))
     t.equal(out, '', argv.join(' '))
     t.match(err, says, argv.join(' '))
-    t.match(err, /"posthorn help" lists the commands, "posthorn help COMMAND" the options of one\n$/)
+    t.match(err, /\n"posthorn help.*\n$/, argv.join(' '))
   }
   t.equal(existsSync(join(data, 'posthorn.db')), false)
 
@@ -301,7 +305,16 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   t.match(unread, { status: 1, stderr: /\(SQLITE_CANTOPEN\), as the user nobody: "posthorn check" says more\n$/ })
   chownSync(database, unprivilegedId, unprivilegedId)
   const elsewhere = runProgram('backup', join(folder, 'saved.db'), '--config', config)
-  t.match(elsewhere, { status: 1, stderr: /EACCES.*not permitted for the user nobody\n$/ })
+  t.match(elsewhere, {
+    status: 1,
+    stderr: /EACCES.*: this command runs as the user nobody, which has no right to it: use a folder of that user\n$/,
+  })
+  const list = join(folder, 'sup.csv')
+  writeFileSync(list, 'email\n', { mode: 0o600 })
+  t.match(runProgram('suppression', 'import', list, '--config', config), {
+    status: 1,
+    stderr: `sup.csv': this command runs as the user nobody, which may not read it: posthorn suppression import - < ${list}\n`,
+  })
   chmodSync(folder, 0o750)
   const commands = [
     ['reload'],

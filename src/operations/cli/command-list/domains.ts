@@ -65,8 +65,9 @@ export const domainCommands: readonly Command[] = [
   },
   {
     name: 'domain import-key',
-    usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
-    summary: 'sign with an existing RSA key (PEM), so that its published DNS record stays as it is',
+    usage: 'NAME FILE|- [--selector SELECTOR] [--workspace ID]',
+    summary:
+      'sign with an existing RSA key (PEM), so that its published DNS record stays as it is; -: from standard input',
     options: { ...workspaceOption, selector: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadDomain()).importKey(call),

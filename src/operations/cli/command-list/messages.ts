@@ -66,7 +66,9 @@ export const messageCommands: readonly Command[] = [
   {
     name: 'suppression import',
     usage: `FILE|- ${reasonUsage} [--service | --workspace ID]`,
-    summary: 'add the addresses of a CSV file of this or another service; -: from standard input',
+    summary:
+      'add the addresses of a CSV file of this or another service; -: from standard input; the first line names the columns: ' +
+      'email, and optionally reason (hard_bounce, spam_complaint, unsubscribe, manual)',
     options: { reason: 'string', workspace: 'string', service: 'boolean' },
     awaitsNotice: true,
     run: async (call) => (await loadSuppression()).importFile(call),

@@ -17,12 +17,14 @@ interface Failure {
   readonly text: string
 }
 
-export function failureOf(error: unknown): Failure {
+/** `command` is the name of the command that was called, or null if the line names none. */
+export function failureOf(error: unknown, command: string | null = null): Failure {
   if (error instanceof UsageError) {
-    return {
-      status: 2,
-      text: `${error.message}\n"posthorn help" lists the commands, "posthorn help COMMAND" the options of one`,
-    }
+    const hint =
+      command === null
+        ? '"posthorn help" lists the commands, "posthorn help COMMAND" the options of one'
+        : `"posthorn help ${command}" shows its usage and its options`
+    return { status: 2, text: `${error.message}\n${hint}` }
   }
   if (!(error instanceof Error)) return { status: 1, text: String(error) }
   if (fixableErrors.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
@@ -57,8 +59,11 @@ function describeStorageFault({ message, code }: StorageFault): string {
 /** A command that was started as root works as the daemon's user, so the text names the user without rights. */
 function describeMissingRights(syscall: string): string {
   const isPort = syscall === 'listen' || syscall === 'bind'
-  const cure = isPort ? ': a port below 1024 needs more rights' : startedAsRoot ? '' : `: ${adviseUser()}`
-  return `not permitted for the user ${currentUser()}${cure}`
+  if (startedAsRoot && !isPort) {
+    return `this command runs as the user ${currentUser()}, which has no right to it: use a folder of that user`
+  }
+  const cure = isPort ? 'a port below 1024 needs more rights' : adviseUser()
+  return `not permitted for the user ${currentUser()}: ${cure}`
 }
 
 /** A failed system call, with its usual fix. */

@@ -209,6 +209,12 @@ function formatFamily(words: readonly string[], listed: readonly DescribedComman
 /** Names the command that was probably meant, or the commands that begin with the same word. */
 export function unknownCommandError(words: readonly string[], commands: readonly DescribedCommand[]): UsageError {
   const names = [...standaloneCommands, ...commands].map(({ name }) => name)
+  if (words[0] === 'status') {
+    return new UsageError(
+      'unknown command: status; "systemctl status posthorn" shows whether the daemon runs, "posthorn top --once" what it ' +
+        'does, and "posthorn doctor" what is wrong',
+    )
+  }
   const same = names.filter((name) => name.startsWith(`${words[0]} `))
   const meant = findMeant(words, names)
   const known =

@@ -8,7 +8,7 @@
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { errorCodeOf } from '../../../base/platform/errors.js'
+import { errorCodeOf, errorMessageOf } from '../../../base/platform/errors.js'
 import { CommandFailed } from './command.js'
 
 /** A command that root has started works as the user of the daemon afterwards. */
@@ -45,6 +45,21 @@ export function requireFolderAccess(folder: string): void {
 /** `user` is the user of the daemon. */
 export function adviseUser(user = UNIT_USER): string {
   return user === 'root' ? 'run the command as root' : `run the command as root, or as the user ${user}`
+}
+
+/** The configuration that packages install is closed to ordinary users. */
+export function describeForbidden(file: string): string {
+  return `the user ${currentUser()} may not read ${file}: use sudo, or log in as root`
+}
+
+/**
+ * A file of root, which a command that root has started can no longer read. `instead` is the command that reads it from
+ * standard input. Other errors are returned as they are.
+ */
+export function explainClosedFile(error: unknown, instead: string): unknown {
+  if (errorCodeOf(error) !== 'EACCES') return error
+  const reason = `this command runs as the user ${currentUser()}, which may not read it`
+  return new CommandFailed(`${errorMessageOf(error)}: ${reason}: ${instead}`)
 }
 
 /** Changes the user for commands that check what the daemon can do. */

@@ -4,6 +4,8 @@
  * Both have a group for each provider, required records before optional ones. In the zone file the optional records are
  * comments: imported unread, they could move the mail of a domain.
  */
+import { formatForDisplay } from '../../../base/mail/address.js'
+import type { MissingRecord } from '../../../workspaces/domains/missing-records.js'
 import type { PublishedRecord } from '../../../workspaces/domains/zone/publication.js'
 import { formatPlainLine } from '../../../workspaces/domains/zone/zone-file.js'
 import { type OptionValues, textOption, UsageError } from './command.js'
@@ -85,4 +87,14 @@ function groupRecords(records: readonly PublishedRecord[]): readonly RecordGroup
     group[record.required ? 'required' : 'optional'].push(record)
   }
   return [...groups.values()]
+}
+
+/** Of a record that is missing, the value is in the list above. */
+export function formatMissing({
+  record: { name, type, value, set_by: setBy },
+  unanswered,
+  found,
+}: MissingRecord): string {
+  const wrong = found === null ? '' : `  wrong: found "${found}", wanted "${formatForDisplay(value)}"`
+  return `  ${name}. ${type}${wrong}  (${setBy}${unanswered ? '; DNS gave no answer' : ''})`
 }

@@ -10,6 +10,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Problem } from '../../../base/config/problems.js'
 
+/** What people must know of a reload that changed nothing. */
+export const SETTINGS_KEPT = 'the daemon goes on with the settings that it has'
+
 const outcome = z.object({
   /** Microseconds of the machine's monotonic clock at which the daemon began to read the configuration. */
   began: z.number(),

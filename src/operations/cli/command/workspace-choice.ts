@@ -1,4 +1,4 @@
-/** The workspace of a command: that of `--workspace ID`, or the only one. */
+/** The workspace of a command: that of `--workspace`, by its id, slug or name, or the only one. */
 
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
@@ -9,8 +9,11 @@ export function chooseWorkspace(read: Read, options: OptionValues): string {
   const requested = textOption(options, 'workspace')
   if (requested !== undefined) {
     const found = workspaces.find(({ id, slug }) => id === requested || slug === requested)
-    if (found === undefined) throw new CommandFailed(`no such workspace: ${requested}`)
-    return found.id
+    if (found !== undefined) return found.id
+    const [named, another] = workspaces.filter(({ name }) => name === requested)
+    if (named !== undefined && another === undefined) return named.id
+    const fault = named === undefined ? 'no such workspace' : 'several workspaces have this name'
+    throw new CommandFailed(`${fault}: ${requested}; "posthorn workspace list" shows the ids`)
   }
   const [only, ...others] = workspaces
   if (only === undefined) throw new CommandFailed('there is no workspace yet: run "posthorn setup" first')

@@ -20,7 +20,7 @@ import { hasEnoughSpace, thresholdText } from '../../../base/storage/health/disk
 import { databaseFile } from '../../../base/storage/open.js'
 import { planUpgrade } from '../../../base/storage/upgrade/upgrade-plan.js'
 import { type Answer, flagOption, type OptionValues, textOption, UsageError } from '../command/command.js'
-import { becomeDaemonUser, currentUser } from '../command/process-user.js'
+import { becomeDaemonUser, currentUser, describeForbidden, startedAsRoot } from '../command/process-user.js'
 import { checkUpgrade } from './check-upgrade.js'
 
 interface CheckIo {
@@ -59,6 +59,10 @@ async function checkConfiguration(loaded: LoadedConfig, scope: Scope): Promise<V
   const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
   const user = currentUser()
+  if (loaded.kind === 'problems' && loaded.isForbidden === true && !startedAsRoot) {
+    const message = describeForbidden(loaded.file ?? '')
+    return { json: { ok, problems: [{ key: '', message }], user }, lines: [], failed: true, warnings: [message] }
+  }
   const verdict = ok ? `${loaded.file ?? 'built-in defaults'}: no problems` : formatProblems(loaded.file, problems)
   return {
     json: { ok, problems, ...(warnings.length === 0 ? {} : { warnings }), user },

@@ -1,5 +1,7 @@
 /** `domain add|list|show|inbound|block|unblock|delete|import-key`: the domains from which a workspace sends, and where it receives. */
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { errorMessageOf } from '../../../base/platform/errors.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { failMailOfDomain } from '../../../records/messages/queue/fail-domain.js'
 import { type AuditAction, operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
@@ -32,7 +34,9 @@ import {
   showDomain,
 } from '../command/domain-choice.js'
 import { findNoDomain } from '../command/domain-existence.js'
+import { explainClosedFile } from '../command/process-user.js'
 import { chooseFormat, formatZoneFile } from '../command/record-lines.js'
+import { quoteForShell } from '../command/shell-word.js'
 import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
@@ -158,13 +162,21 @@ function recordDomainAct(
   })
 }
 
+/** `-` is standard input. */
+async function readKey({ openInput }: Call, file: string, domain: string): Promise<string> {
+  try {
+    return await text(file === '-' ? openInput() : createReadStream(file))
+  } catch (error) {
+    const explained = explainClosedFile(error, `posthorn domain import-key ${domain} - < ${quoteForShell(file)}`)
+    throw new CommandFailed(`the key cannot be read: ${errorMessageOf(explained)}`)
+  }
+}
+
 export async function importKey(call: Call): Promise<Answer> {
   const file = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'FILE')
   const it = await chooseDomain(call, 2)
   const row = requireDomain(it)
-  const pem = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new CommandFailed(`the key cannot be read: ${error.message}`)
-  })
+  const pem = await readKey(call, file, it.domain)
   const selector = call.options['selector'] === undefined ? 'dkim1' : requiredOption(call.options, 'selector')
   const now = call.clock()
   const writes = installImportedKey({ ...it, selector, now }, pem)

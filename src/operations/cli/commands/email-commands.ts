@@ -79,19 +79,21 @@ export async function send(call: Call): Promise<Answer> {
   const from = parseAddress(requiredOption(call.options, 'from'))
   const to = parseAddress(requiredOption(call.options, 'to'))
   const subject = textOption(call.options, 'subject') ?? 'Posthorn test message'
-  return sendTestMessage(call, { from, to, subject })
+  const text = 'This message was sent by "posthorn send" to see whether mail gets through.\n'
+  return sendTestMessage(call, { from, to, subject, text })
 }
 
 interface TestMessage {
   readonly from: Address
   readonly to: Address
   readonly subject: string
+  readonly text: string
 }
 
 /** Waits for the outcome of the first attempt, which the answer tells. */
-export async function sendTestMessage(call: Call, { from, to, subject }: TestMessage): Promise<Answer> {
+export async function sendTestMessage(call: Call, message: TestMessage): Promise<Answer> {
   const database = await call.database()
-  const emailId = await submit(call, database, from, to, await composeTestMessage(from, to, subject))
+  const emailId = await submit(call, database, message.from, message.to, await composeTestMessage(message))
   const lookup = findEmailOrRecipient(database.read, emailId)
   if (lookup === null) throw new CommandFailed(`the email ${emailId} is gone`)
   const story = await waitForFirstAttempt(call, database, lookup)
@@ -111,12 +113,12 @@ function nextLines(story: EmailDetails, isServed: boolean): string[] {
   return ['', isUnderWay ? `still being attempted after 60 s: ${later}` : `not tried within 60 s: ${later}`]
 }
 
-function composeTestMessage(from: Address, to: Address, subject: string): Promise<Buffer> {
+function composeTestMessage({ from, to, subject, text }: TestMessage): Promise<Buffer> {
   const mail = new MailComposer({
     from,
     to,
     subject,
-    text: 'This message was sent by "posthorn send" to see whether mail gets through.\n',
+    text,
     disableFileAccess: true,
     disableUrlAccess: true,
   })

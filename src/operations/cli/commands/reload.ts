@@ -10,7 +10,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Problem } from '../../../base/config/problems.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords } from '../command/command.js'
-import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../command/reload-report.js'
+import {
+  holdsLock,
+  type ReloadOutcome,
+  readMonotonicMicroseconds,
+  readReloadReport,
+  SETTINGS_KEPT,
+} from '../command/reload-report.js'
 
 /** Milliseconds. Certificates are read in this time, and a reload under way comes first. */
 const MAX_WAIT = 15_000
@@ -46,7 +52,8 @@ function findDaemon(folder: string): number {
 
 function showOutcome({ ok, applied, pending, problems }: ReloadOutcome): Answer {
   const json = { ok, applied, pending, problems }
-  if (!ok) return { json, lines: ['not reloaded:', ...indent(problems.map(formatProblem))], failed: true }
+  if (!ok)
+    return { json, lines: ['not reloaded:', ...indent(problems.map(formatProblem)), SETTINGS_KEPT], failed: true }
   const unchanged = pending.length === 0 ? 'reloaded: no setting has changed' : 'reloaded: no change is in force yet'
   const inForce = applied.length === 0 ? [unchanged] : ['reloaded, in force now:', ...indent(applied)]
   return {

@@ -18,6 +18,7 @@ import { version } from '../../../base/platform/version.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
+import { explainListenerFault } from '../command/listener-fault.js'
 import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
 import { SystemdNotices } from '../command/systemd-notices.js'
@@ -60,12 +61,11 @@ export async function serve(
     ...{ config, clock, log, logTail, addressHider, upgrade },
     loadsAhead: true,
     ...daemonOptions,
-  })
+  }).catch((error: unknown) => Promise.reject(explainListenerFault(error, config)))
   const { data_dir: dataDir } = config.service
   const report = createReporter(dataDir, log)
   // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
-  const publish = createPublisher({ config, written }, log)
-  publish({ config, written })
+  const publish = startPublishing({ config, written }, log)
   report(null)
   warnOfShortNames(log, shortNames)
   const listening = logEndpoints(log, daemon, dataDir)
@@ -102,18 +102,23 @@ interface Loaded {
   readonly written: WrittenConfig
 }
 
-/** As with the report, a full disk must not end the daemon. */
-function createPublisher(started: Loaded, log: Log): (loaded: Loaded) => void {
+/**
+ * Publishes the settings of the start, and returns what publishes those of a reload. As with the report, a full disk must
+ * not end the daemon.
+ */
+function startPublishing(started: Loaded, log: Log): (loaded: Loaded) => void {
   const list = ({ config, written }: Loaded): ReturnType<typeof listEffectiveValues> =>
     listEffectiveValues(config, written)
   const settings = new SettingsInForce(started.config.service.data_dir, list(started))
-  return (loaded) => {
+  const publish = (loaded: Loaded): void => {
     try {
       settings.publish(list(loaded))
     } catch (err) {
       log.error({ err }, 'the settings for "posthorn config" cannot be written')
     }
   }
+  publish(started)
+  return publish
 }
 
 /** Logs where the daemon listens, and returns it as a text. */

@@ -2,7 +2,7 @@
  * The first domain of a workspace: registers it, prints all DNS records of the server and of the domain, waits until DNS
  * has them, verifies the domain, and sends the first message to the owner. Each part that is done is not done again.
  */
-import { type Address, type DomainName, formatForDisplay, parseAddress } from '../../../base/mail/address.js'
+import { type Address, type DomainName, parseAddress } from '../../../base/mail/address.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
@@ -24,7 +24,7 @@ import {
 import { isInside, toZoneSettings } from '../../../workspaces/domains/zone/zone-records.js'
 import { type Answer, type Call, CommandFailed, flagOption } from '../command/command.js'
 import { findNoDomain } from '../command/domain-existence.js'
-import { formatForPeople, formatZoneFile, type RecordFormat } from '../command/record-lines.js'
+import { formatForPeople, formatMissing, formatZoneFile, type RecordFormat } from '../command/record-lines.js'
 import { waitForRecords } from '../command/record-wait.js'
 import { quoteForShell } from '../command/shell-word.js'
 import { withDns } from './domain-dns-commands.js'
@@ -148,7 +148,8 @@ export class DomainSetup {
     }
     const { domain, email } = this.request
     const from = parseAddress(`postmaster@${domain}`)
-    const sent = await sendTestMessage(call, { from, to: email, subject: `The first message from ${domain}` })
+    const subject = `The first message from ${domain}`
+    const sent = await sendTestMessage(call, { from, to: email, subject, text: FIRST_TEXT })
     return { ...sent, lines: [`verified: you can send from ${domain}`, '', ...sent.lines] }
   }
 
@@ -188,6 +189,8 @@ export class DomainSetup {
   }
 }
 
+const FIRST_TEXT = 'This is the first message of your mail server: "posthorn setup" sent it, and mail gets through.\n'
+
 const noDaemon =
   'no daemon runs here, which answers for a delegated zone and delivers the message: systemctl enable --now posthorn'
 
@@ -198,10 +201,4 @@ function formatCount(missing: number, total: number): string {
 function formatProgress(missing: readonly MissingRecord[], total: number): string {
   const head = `posthorn: ${formatCount(missing.length, total)} missing or wrong in DNS; looking again for up to an hour, Ctrl-C ends it`
   return [head, ...missing.map(formatMissing), ''].join('\n')
-}
-
-/** Of a record that is missing, the value is in the list above. */
-function formatMissing({ record: { name, type, value, set_by: setBy }, unanswered, found }: MissingRecord): string {
-  const wrong = found === null ? '' : `  wrong: found "${found}", wanted "${formatForDisplay(value)}"`
-  return `  ${name}. ${type}${wrong}  (${setBy}${unanswered ? '; DNS gave no answer' : ''})`
 }

@@ -35,6 +35,8 @@ import {
   textOption,
   UsageError,
 } from '../command/command.js'
+import { explainClosedFile } from '../command/process-user.js'
+import { quoteForShell } from '../command/shell-word.js'
 import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
@@ -117,7 +119,9 @@ export async function importFile({ words, options, database, clock, openInput }:
   refuseExtraWords(words, 1)
   const name = requiredWord(words, 0, 'FILE')
   const reason = parseReason(options)
-  const file = await readFile(name === '-' ? openInput() : createReadStream(name))
+  const file = await readFile(name === '-' ? openInput() : createReadStream(name)).catch((error: unknown) => {
+    throw explainClosedFile(error, `posthorn suppression import - < ${quoteForShell(name)}`)
+  })
   await countSuppressionRows(file)
   const { read, commit } = await database()
   const workspaceId = chooseList(read, options)
@@ -128,7 +132,11 @@ export async function importFile({ words, options, database, clock, openInput }:
     createDirectJournal(read, workspaceId),
     (result) => recordSuppressionImport({ workspaceId, actor: operatorActor, at: clock() }, result),
   )
-  return { json: report, lines: describeImport(report), failed: report.refused > 0 }
+  return {
+    json: report,
+    lines: describeImport(name === '-' ? 'standard input' : name, report),
+    failed: report.refused > 0,
+  }
 }
 
 async function readFile(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -142,10 +150,13 @@ async function readFile(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-function describeImport({ provider, added, known, refused, refusals }: SuppressionImportReport): readonly string[] {
+function describeImport(
+  name: string,
+  { provider, added, known, refused, refusals }: SuppressionImportReport,
+): readonly string[] {
   const rest = refused - refusals.length
   return [
-    `${provider === 'list' ? 'a list' : `a file of ${provider}`}: ${added} added, ${known} known already, ${refused} refused`,
+    `${name}${provider === 'list' ? '' : `, a file of ${provider}`}: ${added} added, ${known} known already, ${refused} refused`,
     ...refusals.map(({ line, field, reason, value }) => {
       return `  line ${line}: ${field === null ? '' : `${field} `}${value === null ? '' : `"${value}" `}${reason}`
     }),

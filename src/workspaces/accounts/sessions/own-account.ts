@@ -124,6 +124,9 @@ function changedMeanwhileRefusal(): Refusal {
   return new Refusal('conflict', 'the account has just changed: try again')
 }
 
+const EXPIRED_LINK =
+  'the link has expired: the operator of the service sets a password with "posthorn user set-password ADDRESS"'
+
 interface LinkUse {
   readonly token: string
   readonly password: string
@@ -142,7 +145,7 @@ export async function setPasswordByLink(
   const link = findPasswordLink(read, token)
   if (link === null) throw new Refusal('not-found', 'no such link: it is incomplete or too old')
   if (link.used_at !== null) throw new Refusal('conflict', 'the link was used already: it works once')
-  if (link.expires_at <= now) throw new Refusal('conflict', 'the link has expired: ask for another one')
+  if (link.expires_at <= now) throw new Refusal('conflict', EXPIRED_LINK)
   const userId = link.user_id
   const guesser = `link ${userId}`
   takeAttempt(attempts.proved, guesser, now)

@@ -23,13 +23,12 @@ t.test(
         uid: nobody,
         gid: nobody,
       })
-    const advice = 'not permitted for the user nobody: run the command as root, or as the user posthorn'
-    t.match(runAsNobody('queue', 'list'), {
-      status: 1,
-      stderr: new RegExp(`: cannot be read: EACCES.*: ${advice}\\n$`),
-    })
-    const { stdout } = runAsNobody('queue', 'list', '--json')
-    t.match(JSON.parse(String(stdout)), { ok: false, problems: [{ key: '', message: new RegExp(`${advice}$`) }] })
+    const message = `the user nobody may not read ${config}: use sudo, or log in as root`
+    for (const words of [['queue', 'list'], ['check']]) {
+      t.match(runAsNobody(...words), { status: 1, stdout: '', stderr: `posthorn: ${message}\n` }, words.join(' '))
+      const { stdout } = runAsNobody(...words, '--json')
+      t.match(JSON.parse(String(stdout)), { ok: false, problems: [{ key: '', message }] }, words.join(' '))
+    }
   },
 )
 

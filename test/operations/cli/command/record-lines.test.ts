@@ -1,6 +1,11 @@
 /** DNS records to publish, for people and as a zone file. */
 import t from 'tap'
-import { chooseFormat, formatForPeople, formatZoneFile } from '../../../../src/operations/cli/command/record-lines.js'
+import {
+  chooseFormat,
+  formatForPeople,
+  formatMissing,
+  formatZoneFile,
+} from '../../../../src/operations/cli/command/record-lines.js'
 import type { PublishedRecord } from '../../../../src/workspaces/domains/zone/publication.js'
 
 const base = { ttl: 3600, required: true, set_by: 'DNS provider of a.test', purpose: 'the address' }
@@ -63,4 +68,17 @@ t.test('the format is one of three, and --json is one of them', async (t) => {
   t.equal(chooseFormat({ json: true, format: 'json' }), 'json')
   t.throws(() => chooseFormat({ format: 'xml' }), /--format: found "xml", allowed: text, zone, json/)
   t.throws(() => chooseFormat({ json: true, format: 'zone' }), /do not go together/)
+})
+
+t.test('a record that is missing has its provider, and a wrong one what was found and what was wanted', async (t) => {
+  const record = { ...base, type: 'A', name: 'm.a.test', value: '192.0.2.1' } as const
+  t.equal(formatMissing({ record, unanswered: false, found: null }), '  m.a.test. A  (DNS provider of a.test)')
+  t.equal(
+    formatMissing({ record, unanswered: true, found: null }),
+    '  m.a.test. A  (DNS provider of a.test; DNS gave no answer)',
+  )
+  t.equal(
+    formatMissing({ record, unanswered: false, found: '192.0.2.7' }),
+    '  m.a.test. A  wrong: found "192.0.2.7", wanted "192.0.2.1"  (DNS provider of a.test)',
+  )
 })

@@ -56,7 +56,11 @@ t.test('the first workspace is created before the daemon ever ran', async (t) =>
   t.match(await run('workspace', 'list'), { out: /^ID +NAME +PLAN +CREATED +INBOUND +OPERATOR\nws_/ })
   t.match(await run('key', 'list'), { status: 1, err: /several workspaces, choose one with --workspace: ws_/ })
   t.equal((await run('key', 'list', '--workspace', 'bravo-charlie')).status, 0, 'a slug will do')
-  t.match(await run('key', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace: nobody/ })
+  t.equal((await run('key', 'list', '--workspace', 'Bravo Charlie')).status, 0, 'a name will do too')
+  t.match(await run('key', 'list', '--workspace', 'nobody'), {
+    status: 1,
+    err: /no such workspace: nobody; "posthorn workspace list" shows the ids/,
+  })
   t.match(await run('queue', 'list', '--workspace', 'nobody'), { status: 1, err: /no such workspace/ })
 })
 

@@ -10,7 +10,7 @@ import {
   timestampPattern,
   uuidPattern,
 } from '../../../helpers/cli/command-line.js'
-import { messageText, submitMessage, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { messageText, runCommand, submitMessage, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { mutableZone } from '../../../helpers/dns/mutable-zone.js'
 
 t.test('domains', async (t) => {
@@ -92,6 +92,9 @@ t.test('domains', async (t) => {
       { selector: 'old', signing: true, name: 'old._domainkey.b.test' },
     ],
   })
+  const words = ['domain', 'import-key', 'b.test', '-', '--selector', 'again', '--json', '--config', here.config]
+  t.match((await runCommand(words, String(pem))).json(), { dkim_keys: { length: 3 } })
+  t.match(await run('domain', 'import-key', 'b.test', file, '--selector', 'old'), { status: 0 })
   t.match(await run('domain', 'import-key', 'b.test', join(folder, 'absent')), { status: 1, err: /cannot be read/ })
   t.match(await run('domain', 'show', 'b.test'), {
     status: 0,
@@ -118,6 +121,8 @@ t.test('domains', async (t) => {
     ['domain.deleted', uuidPattern, { domain: 'lines.test' }],
     ['domain.deleted', uuidPattern, { domain: 'values.test' }],
     ['domain.deleted', uuidPattern, { domain: 'pending.test' }],
+    ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
+    ['domain.key_imported', id, { domain: 'b.test', selector: 'again' }],
     ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
     ['domain.deleted', id, { domain: 'b.test' }],
   ])

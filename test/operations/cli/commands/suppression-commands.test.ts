@@ -51,7 +51,10 @@ t.test('files are imported as over REST, and refused lines are named', async (t)
   writeFileSync(file, 'email,reason\nbob@b.test,unsubscribe\nnone,\nann@b.test,\nbob@b.test,\nx@b.test,soft bounce\n')
   const shown = await run('suppression', 'import', file, '--reason', 'hard_bounce')
   t.equal(shown.status, 1, 'scripts notice that lines were refused')
-  t.match(shown.out, /^a list: 2 added, 1 known already, 2 refused\n {2}line 3: email "none" is not a mail address/)
+  t.match(
+    shown.out,
+    /^\S+list\.csv: 2 added, 1 known already, 2 refused\n {2}line 3: email "none" is not a mail address/,
+  )
   t.match(shown.out, /\n {2}line 6: reason "soft bounce" was a temporary failure/)
   const { data } = (await run('suppression', 'list', '--json')).json() as Listed
   t.same(

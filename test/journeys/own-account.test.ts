@@ -202,7 +202,9 @@ t.test('a link of the command line sets the first password, once, within 24 hour
   t.equal(await create('Newer', 'new@b.test'), 'null', 'there is a password already')
   const late = await create('Late', 'late@b.test')
   app.advance(24 * 3_600_000)
-  t.equal(codeOf(await set(tokenOf(late), PASSWORD)), '409 conflict')
+  const expired = await set(tokenOf(late), PASSWORD)
+  t.equal(codeOf(expired), '409 conflict')
+  t.match(expired.text, /posthorn user set-password ADDRESS/)
 })
 
 t.test('a link by mail sets a new password, and does not replace the second factor', async (t) => {

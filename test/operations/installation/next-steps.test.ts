@@ -85,3 +85,15 @@ t.test('it names ports that are taken, and says when DNS was silent', async (t) 
   t.match(text, /DNS did not answer every question/)
   t.notMatch(steps('mail.example.net', {}, [8443]), /another mail server/)
 })
+
+t.test('docs/install.md shows what the package prints', async (t) => {
+  const page = readFileSync('docs/install.md', 'utf8')
+  const shown = /^Left to do:\n[\s\S]*?(?=\n```$)/m.exec(page)?.[0]
+  const changes: Partial<MachineNames> = {
+    hostname: 'mail.example.test',
+    addresses: [{ address: '93.184.216.34', reverse: [{ name: 'mail.example.test', confirmed: true }] }],
+    domain: 'example.test',
+    exchanges: ['mx.old-host.test'],
+  }
+  t.equal(shown, steps('mail.example.test', changes))
+})

@@ -93,7 +93,7 @@ t.test('domains', async (t) => {
     ],
   })
   const words = ['domain', 'import-key', 'b.test', '-', '--selector', 'again', '--json', '--config', here.config]
-  t.match((await runCommand(words, String(pem))).json(), { dkim_keys: { length: 3 } })
+  t.match((await runCommand(words, String(pem))).json(), { dkim_keys: { length: 4 } })
   t.match(await run('domain', 'import-key', 'b.test', file, '--selector', 'old'), { status: 0 })
   t.match(await run('domain', 'import-key', 'b.test', join(folder, 'absent')), { status: 1, err: /cannot be read/ })
   t.match(await run('domain', 'show', 'b.test'), {

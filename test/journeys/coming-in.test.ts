@@ -111,6 +111,8 @@ t.test('a message is authenticated, stored, scored and announced, and can be rea
     has_html: false,
     has_text: true,
     attachment_count: 0,
+    ...{ message_id: '<first@b.test>', in_reply_to: null, references: [], envelope_to: ['info+tag@home.test'] },
+    ...{ plus: 'tag', spam_status: 'clean', spam_score: -0.5, attachments: [] },
   })
   t.same(app.errors, [])
 })

@@ -68,7 +68,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await page.getByText('The domain is verified.').waitFor()
   await expectEqual(t, () => page.getByText('Correct', { exact: true }).count(), records.length)
 
-  await page.getByLabel('Track clicks').check()
+  await page.getByLabel('Track clicks').selectOption('On')
   await page.getByLabel('Blocked addresses').fill('info\nsales')
   await page.getByRole('button', { name: 'Save the settings' }).click()
   await page.getByText('The settings are saved.').waitFor()

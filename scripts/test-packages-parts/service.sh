@@ -76,7 +76,7 @@ starts() {
   other=$!
   wait_for 'the other program' grep -q listening "$work/other"
   check_fails 'it does not start while another program has one of its ports' '' within systemctl start posthorn
-  check 'the journal names the port and the cure, as an error' has_logged '587.*another program listens there' --priority=err
+  check 'the journal names the port and the cure, as an error' has_logged 'submission.listen: another program listens at .*:587' --priority=err
   kill "$other"
   check 'it starts by itself when the port is free' wait_for 'the service' is_active
 }

@@ -43,6 +43,7 @@ interface Addresses {
 export function describeCreated(email: Email, { from, to, suppressed }: Addresses): CreatedEmail {
   const scheduledFor = email.scheduled_for === null ? null : new Date(email.scheduled_for).toISOString()
   const recipient_counts = toRecipientCounts(email)
+  const { status, opened_at, clicked_at } = email
   return {
     ...{ object: 'email', id: email.id, from, to: [...to], created_at: new Date(email.created_at).toISOString() },
     ...(scheduledFor === null ? {} : { scheduled_for: scheduledFor }),
@@ -51,7 +52,7 @@ export function describeCreated(email: Email, { from, to, suppressed }: Addresse
       : {}),
     ...(suppressed.length > 0 ? { suppressed: [...suppressed] } : {}),
     recipient_counts,
-    last_event: lastEventOf({ ...email, recipient_counts }),
+    last_event: lastEventOf({ status, opened_at, clicked_at, recipient_counts }),
     scheduled_at: scheduledFor,
   }
 }

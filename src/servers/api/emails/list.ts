@@ -126,7 +126,7 @@ function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
     cc: [...parseJson(row.cc_emails)],
     bcc: [...parseJson(row.bcc_emails)],
     reply_to: [...parseJson(row.reply_to)],
-    last_event: lastEventOf({ ...row, recipient_counts }),
+    last_event: lastEventOf({ status, opened_at: row.opened_at, clicked_at: row.clicked_at, recipient_counts }),
     scheduled_at: formatOrNull(row.scheduled_for),
   }
 }

@@ -49,8 +49,7 @@ export function verifyWebhook(request: WebhookRequest, options: VerifyOptions = 
     throw new WebhookError(`webhook-timestamp: is more than ${tolerance} seconds from the present time`)
   }
   const expected = listSecrets(request.secret).map((secret) => {
-    const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64')
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(request.body).digest('base64')}`
+    return `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(request.body).digest('base64')}`
   })
   return readGenuine(request.body, 'webhook-signature', { given, expected })
 }
@@ -80,11 +79,18 @@ function isEqual(one: string, other: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
+/** Bytes. */
+const MIN_KEY_BYTES = 16
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64')
+}
+
 function listSecrets(secret: string | readonly string[]): readonly string[] {
   const all = typeof secret === 'string' ? [secret] : secret
-  // An empty secret would accept what anyone can compute.
-  if (all.length === 0 || all.includes(''))
-    throw new TypeError('secret: is empty; give the signing_secret of the webhook')
+  // With an empty secret, or one that encodes nothing, anyone could compute the signature.
+  if (all.length === 0 || all.some((one) => keyOf(one).length < MIN_KEY_BYTES))
+    throw new TypeError('secret: is empty or too short; give the signing_secret of the webhook')
   return all
 }
 

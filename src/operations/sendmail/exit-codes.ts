@@ -20,6 +20,8 @@ export class SendmailFault extends Error {
   constructor(
     readonly exitCode: ExitCode,
     message: string,
+    /** True if no server answered, so that no other message can be sent now. */
+    readonly isServerAway = false,
   ) {
     super(message)
   }

@@ -34,6 +34,8 @@ export async function handOver(settings: SendmailSettings, message: OutgoingMess
     requireTLS: settings.key !== null && !isLocal,
     tls: { rejectUnauthorized: !isLocal },
   })
+  // After the last reply the server may close the connection at any time.
+  connection.on('error', () => undefined)
   try {
     await step(connection, 'connection', (done) => connection.connect(done))
     const { key } = settings
@@ -77,15 +79,20 @@ function step<Value>(
   })
 }
 
-function toFault(error: Error & { responseCode?: number; command?: string }, phase: Phase): SendmailFault {
+function toFault(
+  error: Error & { code?: string; responseCode?: number; command?: string },
+  phase: Phase,
+): SendmailFault {
   if (error instanceof SendmailFault) return error
-  return new SendmailFault(exitCodeOf(error, phase), error.message)
+  return new SendmailFault(exitCodeOf(error, phase), error.message, phase === 'connection')
 }
 
 function exitCodeOf(
-  { responseCode = 0, command = '' }: { responseCode?: number; command?: string },
+  { code = '', responseCode = 0, command = '' }: { code?: string; responseCode?: number; command?: string },
   phase: Phase,
 ): ExitCode {
+  // The client itself refuses a message that is larger than the server takes, and addresses with control characters.
+  if (responseCode === 0 && (code === 'EMESSAGE' || code === 'EENVELOPE')) return exitCodes.dataError
   if (responseCode < 500) return exitCodes.temporaryFailure
   if (phase === 'login' || responseCode === 530) return exitCodes.noPermission
   if (command.startsWith('RCPT')) return exitCodes.noUser

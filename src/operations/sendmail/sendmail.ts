@@ -113,6 +113,7 @@ async function send(
 
 /** Sends what is in the spool, until the server is away. */
 async function flush({ printError }: SendmailCall, settings: SendmailSettings, spool: MailSpool): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok
   for (const { id, message } of spool.messages()) {
     try {
       await handOver(settings, message)
@@ -120,13 +121,16 @@ async function flush({ printError }: SendmailCall, settings: SendmailSettings, s
     } catch (error) {
       if (isTemporary(error) || (error instanceof SendmailFault && error.exitCode === exitCodes.noPermission)) {
         printError(`sendmail: ${id} stays in the spool: ${errorMessageOf(error)}\n`)
-        return exitCodes.temporaryFailure
+        exitCode = exitCodes.temporaryFailure
+        // One message must not hold back the others.
+        if (!(error instanceof SendmailFault) || error.isServerAway) return exitCode
+        continue
       }
       printError(`sendmail: ${id} was refused and is set aside: ${errorMessageOf(error)}\n`)
       spool.setAside(id)
     }
   }
-  return exitCodes.ok
+  return exitCode
 }
 
 function isTemporary(error: unknown): boolean {

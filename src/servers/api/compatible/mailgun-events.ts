@@ -22,6 +22,8 @@ import {
 const STEP = 100
 /** Events that one page looks at, if some of them are found. */
 const MAX_STEPS = 100
+/** Steps after which a search that finds nothing ends. */
+const MAX_EMPTY_STEPS = 1_000
 
 const paging = z.object({ first: z.string(), last: z.string(), next: z.string(), previous: z.string() })
 const page = z.object({ items: z.array(z.record(z.string(), z.unknown())), paging }).meta({ id: 'MailgunEvents' })
@@ -110,6 +112,8 @@ class EventPage {
       found.push(...rows.flatMap((event) => this.select(event)))
       at = rows.at(-1)?.seq
       if (rows.length < STEP || found.length >= limit || (step >= MAX_STEPS && found.length > 0)) break
+      if (step >= MAX_EMPTY_STEPS) break
+      this.emails.clear()
       await waitForStep()
     }
     const page = found.slice(0, limit)

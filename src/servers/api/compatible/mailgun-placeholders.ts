@@ -4,8 +4,10 @@
  *
  * A placeholder without a value stays as it is, as it does there.
  */
+
 import type { NamedAddress } from '../../../base/mail/named-address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
+import { checkSize } from '../../../outbound/sending/composed-size.js'
 import { UNSUBSCRIBE_URL } from '../../../workspaces/content/template-text.js'
 
 /** A recipient, and the values for it. */
@@ -42,8 +44,11 @@ export class PersonalText {
     this.pieces = [...pieces, written.slice(end)]
   }
 
+  /** Throws a Refusal `too-large` before it builds a text that no message may have. */
   fill(person: Person): string {
-    return this.pieces.map((piece) => (typeof piece === 'string' ? piece : findValue(piece, person))).join('')
+    const filled = this.pieces.map((piece) => (typeof piece === 'string' ? piece : findValue(piece, person)))
+    checkSize(filled.reduce((sum, { length }) => sum + length, 0))
+    return filled.join('')
   }
 }
 

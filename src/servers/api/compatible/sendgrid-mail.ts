@@ -18,7 +18,7 @@ import {
   oneLine,
   templateData,
 } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest, madeOrRefused } from '../emails/email-request.js'
 import { missingIssue, parseInput } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, plainText, toEmailRequest, toFiles, toMailbox, toTags } from './fields.js'
@@ -117,7 +117,7 @@ export class SendGridEmails implements RequestList {
   }
 
   *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
-    for (const one of this.mail.personalizations) yield this.toEmail(one)
+    for (const one of this.mail.personalizations) yield madeOrRefused(() => this.toEmail(one))
   }
 
   private toEmail(one: Personalization): EmailRequest | Refusal {

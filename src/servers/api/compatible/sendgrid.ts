@@ -40,7 +40,8 @@ function sendRoute(acceptance: EmailAcceptance): Route {
   return route<undefined, SendGridMail>({
     ...{ method: 'POST', path: PATH, area: 'send', tag: 'Mail' },
     summary: 'Send an email for each personalization',
-    description: 'If one is refused, none is sent.',
+    description:
+      'If one is refused, none is sent. More than 100 are stored in parts: then those of the parts before it are sent, and the error says how many.',
     body: sendGridMail,
     maxBody: MAX_BODY,
     answers: {

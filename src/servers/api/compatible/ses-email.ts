@@ -2,15 +2,20 @@
 import { z } from 'zod'
 import type { Address } from '../../../base/mail/address.js'
 import type { NamedAddress } from '../../../base/mail/named-address.js'
+import type { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
 import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
+import type { RequestList } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
+import { parseJsonBody } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
 
+/** Characters of the values of a template. */
+const MAX_TEMPLATE_DATA = 262_144
 /** Emails of one request for several. */
 const MAX_ENTRIES = 50
 
@@ -48,6 +53,7 @@ const template = z.object({
   TemplateName: z.string().max(256).meta({ description: 'The id or the alias of a template here.' }),
   TemplateData: z
     .string()
+    .max(MAX_TEMPLATE_DATA)
     .default('{}')
     .transform(parseData)
     .pipe(templateData)
@@ -58,7 +64,7 @@ const template = z.object({
 
 function parseData(json: string, context: z.RefinementCtx): unknown {
   try {
-    const value: unknown = JSON.parse(json)
+    const value = parseJsonBody(Buffer.from(json))
     if (isRecord(value)) return value
   } catch {
     // It is refused below.
@@ -186,30 +192,44 @@ const entry = z.object({
     .optional(),
 })
 
+const bulkFields = z.object({
+  FromEmailAddress: oneAddress,
+  ReplyToAddresses: addresses.optional(),
+  DefaultContent: z.object({ Template: template }),
+  DefaultEmailTags: tags,
+  BulkEmailEntries: withMaxSize(MAX_ENTRIES, 'entries', z.array(entry).min(1)),
+})
+
+export type SesBulk = z.output<typeof bulkFields>
+
 /** A request for emails from one template, with values for each. */
-export const sesBulkEmail: z.ZodType<EmailRequest[]> = z
-  .object({
-    FromEmailAddress: oneAddress,
-    ReplyToAddresses: addresses.optional(),
-    DefaultContent: z.object({ Template: template }),
-    DefaultEmailTags: tags,
-    BulkEmailEntries: withMaxSize(MAX_ENTRIES, 'entries', z.array(entry).min(1)),
-  })
-  .transform(
-    ({ FromEmailAddress: from, ReplyToAddresses: replyTo, DefaultContent, DefaultEmailTags, BulkEmailEntries }) =>
-      BulkEmailEntries.map(({ Destination: at, ReplacementTags, ReplacementEmailContent }) => {
-        const { Template } = DefaultContent
-        const own = ReplacementEmailContent?.ReplacementTemplate.ReplacementTemplateData
-        const tags = toTags(ReplacementTags ?? DefaultEmailTags)
-        const TemplateData = { ...Template.TemplateData, ...own }
-        return toEmail({ from, at, replyTo, tags }, { Template: { ...Template, TemplateData } })
-      }),
-  )
-  .meta({
-    id: 'SesBulkEmail',
-    example: {
-      FromEmailAddress: 'app@example.com',
-      DefaultContent: { Template: { TemplateName: 'welcome', TemplateData: '{}' } },
-      BulkEmailEntries: [{ Destination: { ToAddresses: ['bob@example.com'] } }],
-    },
-  })
+export const sesBulkEmail = bulkFields.meta({
+  id: 'SesBulkEmail',
+  example: {
+    FromEmailAddress: 'app@example.com',
+    DefaultContent: { Template: { TemplateName: 'welcome', TemplateData: '{}' } },
+    BulkEmailEntries: [{ Destination: { ToAddresses: ['bob@example.com'] } }],
+  },
+})
+
+/** The emails of such a request. Each is made when it is its turn. */
+export class SesBulkEmails implements RequestList {
+  constructor(private readonly bulk: SesBulk) {}
+
+  get length(): number {
+    return this.bulk.BulkEmailEntries.length
+  }
+
+  *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
+    for (const one of this.bulk.BulkEmailEntries) yield madeOrRefused(() => this.toEmail(one))
+  }
+
+  private toEmail({ Destination: at, ReplacementTags, ReplacementEmailContent }: z.output<typeof entry>): EmailRequest {
+    const { FromEmailAddress: from, ReplyToAddresses: replyTo, DefaultContent, DefaultEmailTags } = this.bulk
+    const { Template } = DefaultContent
+    const own = ReplacementEmailContent?.ReplacementTemplate.ReplacementTemplateData
+    const TemplateData = { ...Template.TemplateData, ...own }
+    const tags = toTags(ReplacementTags ?? DefaultEmailTags)
+    return toEmail({ from, at, replyTo, tags }, { Template: { ...Template, TemplateData } })
+  }
+}

@@ -2,14 +2,13 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
-import type { EmailRequest } from '../emails/email-request.js'
 import type { MessageAcceptance } from '../emails/message-acceptance.js'
 import type { Answer } from '../http/answer.js'
 import type { ErrorBody, ErrorCode } from '../http/error-answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import type { CompatibleService, ServiceError } from '../http/route/compatible-service.js'
 import { type Call, type Route, route } from '../http/route/route.js'
-import { type SesRequest, sesBulkEmail, sesEmail } from './ses-email.js'
+import { type SesBulk, SesBulkEmails, type SesRequest, sesBulkEmail, sesEmail } from './ses-email.js'
 
 const PATHS = { one: '/v2/email/outbound-emails', several: '/v2/email/outbound-bulk-emails' } as const
 
@@ -76,12 +75,16 @@ const bulkStyle: BatchStyle<Result> = {
 }
 
 function sendSeveralRoute(acceptance: EmailAcceptance): Route {
-  return route<undefined, EmailRequest[]>({
+  return route<undefined, SesBulk>({
     ...{ ...common, path: PATHS.several, summary: 'Send emails from a template', body: sesBulkEmail },
     answers: {
       200: { description: 'A result for each.', schema: z.object({ BulkEmailEntryResults: z.array(result) }) },
     },
-    run: async (call) => ({ kind: 'text', status: 200, ...(await acceptance.acceptAll(call, call.body, bulkStyle)) }),
+    run: async (call) => ({
+      kind: 'text',
+      status: 200,
+      ...(await acceptance.acceptAll(call, new SesBulkEmails(call.body), bulkStyle)),
+    }),
   })
 }
 

@@ -15,7 +15,7 @@ import {
   oneLine,
   templateData,
 } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest, madeOrRefused, withRules } from '../emails/email-request.js'
 import { missingIssue, parseInput } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, toEmailRequest, toMailbox } from './fields.js'
@@ -108,7 +108,8 @@ export class ZeptoMailEmails implements RequestList {
   }
 
   *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
-    for (const one of this.mail.to) yield this.toEmail([one], { ...this.mail.merge_info, ...one.merge_info })
+    for (const one of this.mail.to)
+      yield madeOrRefused(() => this.toEmail([one], { ...this.mail.merge_info, ...one.merge_info }))
   }
 
   /** One email to all recipients. Throws a Refusal. */
@@ -118,7 +119,9 @@ export class ZeptoMailEmails implements RequestList {
       const message = `to: at most ${MAX_RECIPIENTS} recipients; /v1.1/email/batch sends an email to each`
       throw new Refusal('invalid-parameter', message, { field: 'to', value: to.length })
     }
-    return this.toEmail(to, values)
+    const email = withRules(this.toEmail(to, values))
+    if (email instanceof Refusal) throw email
+    return email
   }
 
   private toEmail(to: readonly Recipient[], values: Values): EmailRequest {

@@ -4,7 +4,7 @@
  * once.
  */
 import { z } from 'zod'
-import type { Refusal } from '../../../base/mail/refusal.js'
+import { Refusal } from '../../../base/mail/refusal.js'
 import { ownValueOf } from '../../../base/platform/records.js'
 import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
@@ -178,6 +178,25 @@ export const emailRules = [
 export const emailRequest = fields.check(...emailRules).meta({ id: 'EmailRequest', example: emailExample })
 
 export type EmailRequest = Fields
+
+const ruledEmail = z.custom<EmailRequest>().check(...emailRules)
+
+/** The email, or a Refusal if it breaks a rule over several fields. */
+export function withRules(email: EmailRequest): EmailRequest | Refusal {
+  const { error } = ruledEmail.safeParse(email)
+  return error === undefined ? email : toInputRefusal(error.issues, email)
+}
+
+/** An email of a list, or the Refusal that making it throws. */
+export function madeOrRefused(make: () => EmailRequest | Refusal): EmailRequest | Refusal {
+  try {
+    const made = make()
+    return made instanceof Refusal ? made : withRules(made)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
 
 /** An invalid email of a list becomes its Refusal, so that the others can be sent. */
 export function orRefusal(schema: z.ZodType<EmailRequest>): z.ZodType<EmailRequest | Refusal> {

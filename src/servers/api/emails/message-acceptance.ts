@@ -76,17 +76,20 @@ export class MessageAcceptance {
   }
 }
 
+const CR = 0x0d
 /** Bytes that are converted before others have their turn. */
-const STEP = 1_048_576
+const STEP = 131_072
 
 /** Libraries write messages with the line ends of their system, and SMTP clients convert them. */
 async function withOneLineEnd(raw: Buffer): Promise<Buffer> {
   const first = raw.indexOf('\n')
-  if (first === -1 || raw[first - 1] === 0x0d) return raw
+  if (first === -1 || raw[first - 1] === CR) return raw
   const pieces: Buffer[] = []
   for (let from = 0; from < raw.length; ) {
     const lineEnd = raw.indexOf('\n', from + STEP)
-    const end = lineEnd === -1 || lineEnd > from + 2 * STEP ? Math.min(raw.length, from + 2 * STEP) : lineEnd + 1
+    const cut = lineEnd === -1 || lineEnd > from + 2 * STEP ? Math.min(raw.length, from + 2 * STEP) : lineEnd + 1
+    // CR and LF stay together.
+    const end = cut < raw.length && raw[cut - 1] === CR ? cut - 1 : cut
     pieces.push(withCrlf(raw.subarray(from, end)))
     from = end
     await setImmediate()

@@ -8,8 +8,9 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
-import { toJson } from '../../../base/storage/tables/columns.js'
+import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import { requireKnownTypes } from '../../../workspaces/webhooks/formats/formats.js'
 import { requireSecretsAgain } from '../../../workspaces/webhooks/settings/moved-url.js'
 import { mergeHeaders, readHeaders } from '../../../workspaces/webhooks/settings/own-headers.js'
 import { splitUrl } from '../../../workspaces/webhooks/settings/url-login.js'
@@ -86,6 +87,7 @@ function createRoute({ read, commit, urls, changes }: WebhookDeps): Route {
       const { workspaceId } = principal
       const { events, endpoint, content = 'none', headers = {} } = body
       const { format = endpoint === undefined ? 'posthorn' : 'resend', url: given = endpoint ?? '' } = body
+      requireKnownTypes(format, events)
       await urls.check(given, workspaceId)
       const { url, login } = splitUrl(given)
       const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
@@ -170,6 +172,8 @@ function toChange(body: z.output<typeof webhookChange>, stored: Webhook): Webhoo
   const { events, status, enabled = status && status === 'enabled', format, content, headers } = body
   const given = body.url ?? body.endpoint
   const { url, login } = given === undefined ? { url: undefined, login: 'keep' as const } : splitUrl(given)
+  if (events !== undefined || format !== undefined)
+    requireKnownTypes(format ?? stored.format, events ?? parseJson(stored.events))
   requireSecretsAgain({ ...stored, headers: readHeaders(stored.headers) }, { url, login, headers })
   return {
     ...(url === undefined ? {} : { url }),

@@ -1,4 +1,5 @@
 /** The formats by name, and what each needs. */
+import { Refusal } from '../../../base/mail/refusal.js'
 import type { WebhookContent, WebhookFormat } from '../../../base/storage/tables/webhook-tables.js'
 import type { ComposedBody, EventFormat, FormattedEvent } from './event-format.js'
 import { mailgun } from './mailgun.js'
@@ -19,6 +20,14 @@ const foreign: Readonly<Record<Exclude<WebhookFormat, 'posthorn'>, EventFormat>>
 /** False: events of this type are not delivered in this format. */
 export function isKnownType(format: WebhookFormat, type: string): boolean {
   return format === 'posthorn' || foreign[format].types.has(type)
+}
+
+/** Throws a Refusal `invalid-parameter` if a webhook would get nothing: its format has no event of its types. */
+export function requireKnownTypes(format: WebhookFormat, types: readonly string[]): void {
+  if (format === 'posthorn' || types.some((type) => isKnownType(format, type))) return
+  const known = [...foreign[format].types].join(', ')
+  const message = `events: the format "${format}" has none of these types; it has: ${known}`
+  throw new Refusal('invalid-parameter', message, { field: 'events', value: types[0] ?? null })
 }
 
 export function composeEvent(format: WebhookFormat, event: FormattedEvent): ComposedBody {

@@ -1,8 +1,9 @@
 /** Each format expresses each type that it claims to know. What receivers make of it: test/journeys/webhook-formats. */
 import t from 'tap'
 import { eventTypes } from '../../../../src/records/events/payloads.js'
-import { composeEvent, isKnownType } from '../../../../src/workspaces/webhooks/formats/formats.js'
+import { composeEvent, isKnownType, requireKnownTypes } from '../../../../src/workspaces/webhooks/formats/formats.js'
 import { webhookFormats } from '../../../../src/workspaces/webhooks/settings/choices.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 const data = {
   ...{ email_id: 'e1', from: 'app@a.test', to: 'bob@b.test', subject: 'hi', reason: 'spam_complaint', response: '' },
@@ -43,4 +44,13 @@ t.test('an email that is gone has the tags of its event', async (t) => {
   })
   t.match(write('mailgun', 'email.deferred'), { 'event-data': { event: 'failed', severity: 'temporary' } })
   t.match(write('mailgun', 'email.suppressed'), { 'event-data': { reason: 'suppress-complaint' } })
+})
+
+t.test('a webhook that would get nothing is refused', async (t) => {
+  t.match(
+    catchRefusal(() => requireKnownTypes('postmark', ['email.queued'])),
+    { kind: 'invalid-parameter', message: /^events: the format "postmark" has none of these types; it has: email\./ },
+  )
+  t.doesNotThrow(() => requireKnownTypes('postmark', ['email.queued', 'email.bounced']))
+  t.doesNotThrow(() => requireKnownTypes('posthorn', ['email.queued']))
 })

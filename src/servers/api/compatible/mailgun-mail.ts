@@ -13,7 +13,15 @@ import { type EmailRequest, emailRules } from '../emails/email-request.js'
 import { parseInput } from '../http/input/parse-input.js'
 import { toEmailRequest, toFiles, toTags } from './fields.js'
 import { type MailgunFields, mailgunAddresses, variablesField } from './mailgun-fields.js'
-import { fillTexts, type Person, PersonalText, removeFieldLinks, replaceBodyLinks } from './mailgun-placeholders.js'
+import {
+  fillTexts,
+  type Person,
+  PersonalText,
+  removeFieldLinks,
+  replaceBodyLinks,
+  requireFewPlaces,
+  toPersonalFields,
+} from './mailgun-placeholders.js'
 
 /** 1 GB: the most bytes of bodies and files in all emails of a request together. */
 const MAX_TOTAL = 1_073_741_824
@@ -42,13 +50,14 @@ export class MailgunMail {
     const { subject, html, text, to, h, v, template, 'recipient-variables': values, 't:variables': data } = fields
     this.subject = new PersonalText(subject)
     this.bodies = { html: toBody(html), text: toBody(text) }
-    this.headers = collectHeaders(h).map(([name, value]) => [name, new PersonalText(value)])
+    this.headers = toPersonalFields(collectHeaders(h))
     const given = readVariables(h)
-    const variables = Object.entries({ ...given.texts, ...v })
-    this.variables = variables.map(([name, value]) => [name, new PersonalText(value)])
+    this.variables = toPersonalFields(Object.entries({ ...given.texts, ...v }))
     this.data = { ...given.values, ...v, ...data }
     this.persons = values === undefined ? null : toPersons(to, values)
     this.isDataPersonal = this.persons !== null && template !== undefined && isPersonalData(this.data)
+    const texts = [...this.headers, ...this.variables].map(([, written]) => written)
+    requireFewPlaces([this.subject, ...texts], this.persons?.length ?? 1)
     requireTotal(this)
     const first = this.build(this.persons?.[0] ?? null, null)
     if (first instanceof Refusal) throw first

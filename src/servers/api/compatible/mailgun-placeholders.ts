@@ -44,12 +44,42 @@ export class PersonalText {
     this.pieces = [...pieces, written.slice(end)]
   }
 
+  get placeCount(): number {
+    return (this.pieces.length - 1) / 2
+  }
+
   /** Throws a Refusal `too-large` before it builds a text that no message may have. */
   fill(person: Person): string {
     const filled = this.pieces.map((piece) => (typeof piece === 'string' ? piece : findValue(piece, person)))
     checkSize(filled.reduce((sum, { length }) => sum + length, 0))
     return filled.join('')
   }
+}
+
+/** Placeholders in all fields of a request, and in all emails that it stands for. */
+const MAX_OF_REQUEST = 20_000
+const MAX_OF_EMAILS = 1_000_000
+
+/** Fields with placeholders. Throws a Refusal before their number costs time. */
+export function toPersonalFields(fields: readonly (readonly [string, string])[]): [string, PersonalText][] {
+  let places = 0
+  return fields.map(([name, value]) => {
+    const text = new PersonalText(value)
+    places += text.placeCount
+    if (places > MAX_OF_REQUEST) throw tooManyOfRequestRefusal()
+    return [name, text]
+  })
+}
+
+/** Throws a Refusal if filling these fields for all recipients would cost too much time. */
+export function requireFewPlaces(texts: readonly PersonalText[], recipients: number): void {
+  const places = texts.reduce((sum, { placeCount }) => sum + placeCount, 0)
+  if (places > MAX_OF_REQUEST || places * recipients > MAX_OF_EMAILS) throw tooManyOfRequestRefusal()
+}
+
+function tooManyOfRequestRefusal(): Refusal {
+  const message = `the request has more than ${MAX_OF_REQUEST} placeholders, or ${MAX_OF_EMAILS} for all recipients: leave some out`
+  return new Refusal('invalid-parameter', message, { limit: MAX_OF_REQUEST })
 }
 
 function tooManyRefusal(): Refusal {

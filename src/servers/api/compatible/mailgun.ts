@@ -72,7 +72,9 @@ const common = {
 function sendRoute(deps: MailgunDeps): Route {
   return route<undefined, MailgunMail>({
     ...{ ...common, path: '/v3/:domain/messages', summary: 'Send an email' },
-    description: 'With `recipient-variables` each recipient gets an email alone. If one is refused, none is sent.',
+    description:
+      'With `recipient-variables` each recipient gets an email alone. If one is refused, none is sent; of more than ' +
+      '100, those of the parts before it are.',
     raw: {
       ...{ types: formTypes, limit: MAX_BODY, schema: mailgunFields },
       example: { from: 'app@example.com', to: 'bob@example.com', subject: 'Hello', text: 'Hello Bob' },

@@ -7,7 +7,10 @@ import {
   PersonalText,
   removeFieldLinks,
   replaceBodyLinks,
+  requireFewPlaces,
+  toPersonalFields,
 } from '../../../../src/servers/api/compatible/mailgun-placeholders.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 const bob: Person = {
   mailbox: { address: parseAddress('bob@b.test'), name: 'Bob B. Baker' },
@@ -33,6 +36,27 @@ t.test('values of the recipient take the places of their names', async (t) => {
 t.test('a text has a limited number of places', async (t) => {
   t.equal(new PersonalText('%recipient.name%'.repeat(5_000)).fill(bob).length, 15_000)
   t.throws(() => new PersonalText('%recipient.name%'.repeat(5_001)), { name: 'Refusal', message: /more than 5000/ })
+})
+
+t.test('the places of a request, and what fills them, are limited', async (t) => {
+  const text = '%recipient.a%'.repeat(5_000)
+  const many = Array.from({ length: 300 }, (_, place): [string, string] => [`k${place}`, text])
+  t.match(
+    catchRefusal(() => toPersonalFields(many)),
+    { kind: 'invalid-parameter', message: /more than 20000 placeholders/ },
+  )
+  const few = new PersonalText(text)
+  t.doesNotThrow(() => requireFewPlaces([few], 200))
+  t.match(
+    catchRefusal(() => requireFewPlaces([few], 201)),
+    { kind: 'invalid-parameter' },
+  )
+  const long = { ...bob, values: new Map([['a', 'x'.repeat(1_000_000)]]) }
+  t.match(
+    catchRefusal(() => new PersonalText('%recipient.a%'.repeat(20)).fill(long)),
+    { kind: 'too-large' },
+    'before it is built',
+  )
 })
 
 t.test('texts within JSON are filled', async (t) => {

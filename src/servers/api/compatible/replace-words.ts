@@ -3,7 +3,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { checkSize } from '../../../outbound/sending/composed-size.js'
 
 /** Words times characters that one text may cost: a search for each word reads the whole text. */
-const MAX_WORK = 20_000_000
+const MAX_WORK = 5_000_000
 /** Places of words in a text, as of variables in a template. */
 const MAX_PLACES = 5_000
 

@@ -373,7 +373,11 @@ t.test('credentials and header fields are sent, and shown nowhere', async (t) =>
 t.test('a test is an event that the other service knows', async (t) => {
   const app = await start(t)
   const receiver = await webhookReceiver(t)
-  const { id } = await subscribe(app, { url: receiver.url, events: ['email.delivered', 'email.received'], format: 'postmark' })
+  const { id } = await subscribe(app, {
+    url: receiver.url,
+    events: ['email.delivered', 'email.received'],
+    format: 'postmark',
+  })
   for (const format of ['postmark', 'sendgrid', 'mailgun', 'resend', 'raw', 'posthorn']) {
     await app.rest('PATCH', `/v1/webhooks/${id}`, { body: { format } })
     const count = receiver.requests.length

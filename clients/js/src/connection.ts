@@ -24,7 +24,7 @@ export interface RequestOptions {
 
 export interface PlainRequest extends RequestOptions {
   readonly method: string
-  /** With its values in place, such as `/v1/emails/4711`. */
+  /** The path has its values, such as `/v1/emails/4711`. */
   readonly path: string
   readonly query?: Readonly<Record<string, unknown>>
   /** JSON, a form with a file, or with `contentType` bytes. */

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Address, domainOf, tryParseAddress } from '../../base/mail/address.js'
+import { errorCodeOf, errorMessageOf } from '../../base/platform/errors.js'
 import { exitCodes, SendmailFault } from './exit-codes.js'
 
 /** Aliases that lead to others. */
@@ -42,8 +43,10 @@ export class LocalNames {
 export function readAliases(file = '/etc/aliases'): ReadonlyMap<string, readonly string[]> {
   try {
     return parseAliases(readFileSync(file, 'utf8'))
-  } catch {
-    return new Map()
+  } catch (error) {
+    // A file that cannot be read is no file without aliases: mail to root would go astray.
+    if (errorCodeOf(error) === 'ENOENT') return new Map()
+    throw new SendmailFault(exitCodes.configuration, `${file}: ${errorMessageOf(error)}`)
   }
 }
 

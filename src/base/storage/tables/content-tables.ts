@@ -11,7 +11,7 @@ export interface TemplatesTable {
   id: string
   workspace_id: string
   name: string
-  /** By which requests may name it. Null if it has none. */
+  /** Requests may name the template by it. Null if it has none. */
   alias: string | null
   subject: string
   html: string | null

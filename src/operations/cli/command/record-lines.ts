@@ -89,7 +89,7 @@ function groupRecords(records: readonly PublishedRecord[]): readonly RecordGroup
   return [...groups.values()]
 }
 
-/** Of a record that is missing, the value is in the list above. */
+/** The list above has the value of a record that is missing. */
 export function formatMissing({
   record: { name, type, value, set_by: setBy },
   unanswered,

@@ -26,7 +26,7 @@ export async function showConfig({ words, config, written }: Call): Promise<Answ
   }
 }
 
-/** By their keys. Empty if no daemon runs, or this user may not see what it has. */
+/** The settings by their keys. The map is empty if no daemon runs, or this user may not see what it has. */
 function findWaiting(folder: string, all: readonly EffectiveValue[]): ReadonlyMap<string, WaitingSetting> {
   const published = readPublishedSettings(folder)
   if (published === null || !isDataFolderHeld(folder)) return new Map()

@@ -19,7 +19,7 @@ export const addressList = z
     if (text.length > MAX_LIST_LENGTH) return refuse(`must have at most ${MAX_LIST_LENGTH} characters`)
     // The parser takes its time for thousands of entries. Names may have commas too.
     if (countCommas(text) > MAX_COMMAS) return refuse(`at most ${MAX_RECIPIENTS} addresses`)
-    // Of two addresses without a comma one would be lost.
+    // The parser would lose one of two addresses without a comma.
     if (!isUnambiguous(text)) return refuse('must be mail addresses with commas between them')
     const found = parseMailboxList(text)
     if (found.length > MAX_RECIPIENTS) return refuse(`at most ${MAX_RECIPIENTS} addresses`)

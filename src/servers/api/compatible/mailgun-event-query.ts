@@ -100,7 +100,7 @@ const token = z.strictObject({
 })
 
 interface Page {
-  /** As it came. */
+  /** The text as it came. */
   readonly query: Readonly<Record<string, string>>
   readonly page: EventPageQuery
 }

@@ -22,7 +22,7 @@ const place = /%recipient(?:\.([^%\r\n]{1,200})|_(email|name|fname|lname))?%/g
 const MAX_PLACES = 5_000
 
 interface Place {
-  /** As it is written. */
+  /** The text as it is written. */
   readonly written: string
   /** Null for what is known of every recipient. */
   readonly name: string | null

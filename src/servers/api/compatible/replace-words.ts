@@ -1,11 +1,23 @@
 /** Replaces words of a text by values. */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { checkSize } from '../../../outbound/sending/composed-size.js'
+import type { RequestedBody } from '../../../outbound/sending/message-content.js'
+import { bodyText } from '../emails/email-fields.js'
+import { parseInput } from '../http/input/parse-input.js'
 
 /** Words times characters that one text may cost: a search for each word reads the whole text. */
 const MAX_WORK = 5_000_000
 /** Places of words in a text, as of variables in a template. */
 const MAX_PLACES = 5_000
+
+/** The words of a body, of which a long one is bytes. */
+export function replaceInBody(
+  body: RequestedBody | undefined,
+  words: Readonly<Record<string, string>>,
+): RequestedBody | undefined {
+  if (body === undefined || Object.keys(words).length === 0) return body
+  return parseInput(bodyText, replaceWords(body.toString(), words))
+}
 
 interface Place {
   readonly at: number

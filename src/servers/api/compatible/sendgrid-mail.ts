@@ -19,10 +19,10 @@ import {
   templateData,
 } from '../emails/email-fields.js'
 import { customHeaders, type EmailRequest, madeOrRefused } from '../emails/email-request.js'
-import { missingIssue, parseInput } from '../http/input/parse-input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, plainText, toEmailRequest, toFiles, toMailbox, toTags } from './fields.js'
-import { replaceWords } from './replace-words.js'
+import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Emails of one request. */
 const MAX_PERSONALIZATIONS = 1_000
@@ -159,11 +159,6 @@ function toFile({ content, filename, type, disposition, content_id: id }: z.outp
 }
 
 type Words = Readonly<Record<string, string>>
-
-function replaceInBody(body: RequestedBody | undefined, words: Words): RequestedBody | undefined {
-  if (body === undefined || Object.keys(words).length === 0) return body
-  return parseInput(bodyText, replaceWords(body.toString(), words))
-}
 
 /** A value may have line ends, which a field must not have. */
 function replaceInLine(field: string, text: string | undefined, words: Words): string | undefined | Refusal {

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
 import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
-import type { RequestedBody } from '../../../outbound/sending/message-content.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { RequestList } from '../emails/email-acceptance.js'
 import {
@@ -16,10 +15,10 @@ import {
   templateData,
 } from '../emails/email-fields.js'
 import { customHeaders, type EmailRequest, madeOrRefused, withRules } from '../emails/email-request.js'
-import { missingIssue, parseInput } from '../http/input/parse-input.js'
+import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, toEmailRequest, toMailbox } from './fields.js'
-import { replaceWords } from './replace-words.js'
+import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Recipients of a batch, each of whom gets an email. */
 const MAX_BATCH = 500
@@ -164,14 +163,6 @@ function toImage(given: z.output<typeof image>): Image {
 function toWords(values: Values): Readonly<Record<string, string>> {
   const plain = Object.entries(values).filter(([, value]) => !isRecord(value) && !Array.isArray(value))
   return Object.fromEntries(plain.map(([name, value]) => [`{{${name}}}`, String(value)]))
-}
-
-function replaceInBody(
-  body: RequestedBody | undefined,
-  words: Readonly<Record<string, string>>,
-): RequestedBody | undefined {
-  if (body === undefined || Object.keys(words).length === 0) return body
-  return parseInput(bodyText, replaceWords(body.toString(), words))
 }
 
 /** Line ends of values become blanks: a subject is one line. */

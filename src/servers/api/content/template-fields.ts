@@ -12,7 +12,7 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 const subject = oneLine
   .max(MAX_SUBJECT)
   .meta({ description: 'One line; line ends in values are removed.', example: 'Hello {{first_name}}' })
-/** By which a request may name a template. */
+/** A request may name a template by it. */
 const templateAlias = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'allowed: 1 to 64 of a-z, 0-9, ".", "_" and "-", not a sign first')

@@ -123,7 +123,7 @@ class Batch<Item> {
   private readonly emails: string[] = []
   /** Composed, and not committed yet. */
   private part: PreparedEmail[] = []
-  /** Of the part, with what was composed and refused: a few bytes can request stored files of megabytes. */
+  /** The bytes of the part, with what was composed and refused: a few bytes can request stored files of megabytes. */
   private bytes = 0
 
   constructor(

@@ -15,7 +15,7 @@ interface ChangedSettings {
   readonly url: string | undefined
   /** `keep`: the stored credentials stay. */
   readonly login: string | null | 'keep'
-  /** As given, with masks. Undefined: the stored ones stay. */
+  /** The fields as given, with masks. Undefined: the stored ones stay. */
   readonly headers: OwnHeaders | undefined
 }
 

@@ -17,6 +17,7 @@ import type { Claim } from '../delivery/queue/leases.js'
 import type { QueueRunner } from '../delivery/queue-runner.js'
 import type { PreparedEmail } from './email-preparer.js'
 import {
+  advanceIdempotency,
   type EarlierUse,
   expireIdempotency,
   findEarlierUse,
@@ -38,6 +39,8 @@ interface CommitterDeps extends Store {
 /** An idempotency key, and the result that its next use gets. */
 export interface IdempotentRequest extends KeyUse {
   readonly becomes: EarlierUse
+  /** The progress that the key's row must have. Absent if the key is new. */
+  readonly after?: number
 }
 
 interface CommitEmailsOptions {
@@ -96,7 +99,11 @@ function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId:
   return { workspaceId: enqueued.email.workspace_id, senderDomain }
 }
 
-function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRequest, now: number): Write[] {
+function buildKeyWrites({ workspaceId, key, fingerprint, becomes, after }: IdempotentRequest, now: number): Write[] {
+  const { answer, progress } = becomes
+  if (after !== undefined) {
+    return [advanceIdempotency({ workspace_id: workspaceId, key, answer, progress, created_at: now, before: after })]
+  }
   return [
     expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
     insertIdempotency({
@@ -104,7 +111,8 @@ function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRe
       key,
       fingerprint,
       email_id: becomes.emailId,
-      answer: becomes.answer,
+      answer,
+      progress,
       created_at: now,
     }),
   ]
@@ -121,6 +129,7 @@ function resolveFailedCommit(
 ): EarlierUse {
   const conflict = error instanceof ConstraintViolated || error instanceof WriteConflict
   const other = conflict && once !== null ? findEarlierUse(read, once, now) : null
-  if (other !== null) return other
+  // A row that is where it was did not miss: a quota did.
+  if (other !== null && other.progress !== once?.after) return other
   throw (error instanceof WriteConflict ? charged.findRefusal(batch) : null) ?? error
 }

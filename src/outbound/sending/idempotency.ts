@@ -4,6 +4,9 @@
  *
  * The commit of the email writes the key's row (`email-committer.ts`). SMTP and REST share the keys of a workspace, but
  * the fingerprints of their requests are never equal.
+ *
+ * A request that is stored in parts writes the row with its first part, and changes it with each further one. If it ends
+ * before the last part, the next request with the key goes on after the parts that are stored.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -22,8 +25,23 @@ export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot
     fingerprint: slot('fingerprint'),
     email_id: slot('email_id'),
     answer: slot('answer'),
+    progress: slot('progress'),
     created_at: slot('created_at'),
   }),
+)
+
+/** Misses if the request is no longer where it was: another with the same key has gone on with it. */
+export const advanceIdempotency = prepareWrite<
+  Pick<Tables['idempotency'], 'workspace_id' | 'key' | 'answer' | 'progress' | 'created_at'> & { before: number }
+>(
+  ({ db, slot, slots }) =>
+    db
+      .updateTable('idempotency')
+      .set(slots(['answer', 'progress', 'created_at']))
+      .where('workspace_id', '=', slot('workspace_id'))
+      .where('key', '=', slot('key'))
+      .where('progress', '=', slot('before')),
+  1,
 )
 
 /** Deletes a key whose lifetime is over, so that it can be used again. */
@@ -65,7 +83,7 @@ export async function removeExpiredKeys({ read, commit }: Store, before: number)
 const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
     .selectFrom('idempotency')
-    .select(['fingerprint', 'email_id', 'answer', 'created_at'])
+    .select(['fingerprint', 'email_id', 'answer', 'progress', 'created_at'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('key', '=', slot('key')),
 )
@@ -89,8 +107,10 @@ export interface KeyUse {
 export interface EarlierUse {
   /** Set if the message was submitted by SMTP. */
   readonly emailId: string | null
-  /** The API's answer, as JSON. */
+  /** The API's answer, as JSON; while `progress` is not null, what it says of the emails of the parts so far. */
   readonly answer: string | null
+  /** The emails of the request that are in the parts so far. Null if the request is complete. */
+  readonly progress: number | null
 }
 
 /** Returns the result of an earlier use of this key, or null. Throws a Refusal `conflict` if the content differs. */
@@ -105,5 +125,5 @@ export function findEarlierUse(
     const message = 'the idempotency key was used for another request'
     throw new Refusal('conflict', field === undefined ? message : `${field}: ${message}`, { value: key })
   }
-  return { emailId: row.email_id, answer: row.answer }
+  return { emailId: row.email_id, answer: row.answer, progress: row.progress }
 }

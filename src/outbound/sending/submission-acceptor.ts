@@ -82,7 +82,7 @@ export class SubmissionAcceptor {
       keepsSuppressed: extras.keepsSuppressed ?? false,
       now,
     })
-    const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
+    const once = use === null ? null : { ...use, becomes: { emailId, answer: null, progress: null } }
     const other = await committer.commit([prepared], once, now)
     if (other !== null) return toAcceptedEmail(other.emailId)
     const repeated = [...new Set(findRepeatedFields(header).map(({ name }) => name))]

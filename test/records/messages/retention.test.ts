@@ -143,7 +143,15 @@ t.test('a step is small, and thousands of rows are removed in many', async (t) =
 t.test('idempotency keys are removed in small steps, smaller if their answers are large', async (t) => {
   const { database } = await temporaryDatabase(t)
   const key = (n: number, answer: string | null) =>
-    insertIdempotency({ workspace_id: 'ws_1', key: `k${n}`, fingerprint: '', email_id: '', answer, created_at: n })
+    insertIdempotency({
+      workspace_id: 'ws_1',
+      key: `k${n}`,
+      fingerprint: '',
+      email_id: '',
+      answer,
+      progress: null,
+      created_at: n,
+    })
   const left = (): number => database.read<{ n: number }>('select count(*) as n from idempotency', [])[0]?.n ?? -1
   await database.commit(Array.from({ length: 600 }, (_, n) => key(n, null)))
   await database.commit(Array.from({ length: 9 }, (_, n) => key(1000 + n, 'x'.repeat(1_048_576))))
@@ -181,6 +189,7 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
         fingerprint: '',
         email_id: '',
         answer: null,
+        progress: null,
         created_at,
       }),
     ),

@@ -147,10 +147,10 @@ const deliveries = [
   // Finds the attempts of an email.
   'create index attempts_of_email on attempts (email_id)',
 
-  // The first answer to a request with an idempotency key, for its repetitions.
+  // The first answer to a request with an idempotency key, for its repetitions; or the progress of a request in parts.
   `create table idempotency (
     workspace_id text not null, key text not null, fingerprint text not null, email_id text, answer text,
-    created_at integer not null, primary key (workspace_id, key)) strict, without rowid`,
+    progress integer, created_at integer not null, primary key (workspace_id, key)) strict, without rowid`,
   // Finds the answers that are to be removed for their age.
   'create index idempotency_age on idempotency (created_at)',
 ] as const

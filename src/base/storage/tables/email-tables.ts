@@ -272,7 +272,9 @@ export interface IdempotencyTable {
   fingerprint: string
   /** The email that a message submitted by SMTP became. */
   email_id: string | null
-  /** The first answer to a request of the API, as JSON. */
+  /** The first answer to a request of the API, as JSON; of a request under way, what it says of the emails so far. */
   answer: string | null
+  /** The emails of a request that are in the parts stored so far. Null if the request is complete. */
+  progress: number | null
   created_at: Timestamp
 }

@@ -4,7 +4,7 @@ import { createMessageId } from '../../../base/mail/message-id.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { emailById } from '../../../records/messages/email/email.js'
-import type { BatchStyle } from '../emails/email-acceptance.js'
+import type { BatchStyle, RequestList } from '../emails/email-acceptance.js'
 import type { Answer } from '../http/answer.js'
 import type { ErrorBody } from '../http/error-answer.js'
 import { formTypes, readForm } from '../http/input/form.js'
@@ -94,7 +94,8 @@ async function send(deps: MailgunDeps, call: Call<undefined, MailgunMail>): Prom
   if (single !== null) return { kind: 'text', status: 200, ...(await deps.acceptance.accept(call, single, manner)) }
   await mail.check()
   const emails = mail.withMessageId(createMessageId(uuidv7(now), deps.hostname))
-  return { kind: 'text', status: 200, ...(await deps.acceptance.acceptAll(call, emails, manner)) }
+  const listAgain = ({ id }: Sent): RequestList => mail.withMessageId(id)
+  return { kind: 'text', status: 200, ...(await deps.acceptance.acceptAll(call, emails, { ...manner, listAgain })) }
 }
 
 function sendMessageRoute(deps: MailgunDeps): Route {

@@ -2,7 +2,9 @@
  * Accepts emails of requests: one, or several of one request. It is the only way from a REST request to an email, also
  * for the requests of other services' clients.
  *
- * When it resolves, the emails are on disk. A request that repeats an idempotency key gets the first answer again.
+ * When it resolves, the emails are on disk. A request that repeats an idempotency key gets the first answer again. If the
+ * first one ended between two of its parts, the repetition goes on after those that are stored. Each part is stored only
+ * if the key is still where the request has left it, so of equal requests at once one goes on and the others end.
  */
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -13,9 +15,10 @@ import type { EmailComposer, RequestedEmail } from '../../../outbound/sending/em
 import type { PreparedEmail } from '../../../outbound/sending/email-preparer.js'
 import { type EarlierUse, findEarlierUse, type KeyUse } from '../../../outbound/sending/idempotency.js'
 import type { BatchQuotaCheck } from '../../../workspaces/accounts/limits/quota.js'
+import { PartlyDone } from '../http/error-answer.js'
 import type { Call } from '../http/route/route.js'
 import type { EmailRequest } from './email-request.js'
-import { parseIdempotencyKey, withStoredAnswer } from './idempotency-key.js'
+import { parseIdempotencyKey, readProgress, withProgress, withStoredAnswer } from './idempotency-key.js'
 import { copyBytes } from './own-bytes.js'
 import { buildRequestedEmail, type Manner } from './requested-email.js'
 import { StoredParts, type StoredPartsDeps } from './stored-parts.js'
@@ -60,6 +63,11 @@ export interface BatchStyle<Item> extends EmailStyle<Item> {
   /** True if emails of a request may have the same bodies or files. */
   readonly sharesBytes?: boolean
   readonly toAnswer: (items: readonly (Item | Refusal)[]) => unknown
+  /**
+   * The emails of a request that goes on, if they depend on what was answered for its first one. If it is absent, they
+   * are those of the request.
+   */
+  readonly listAgain?: (first: Item) => RequestList
 }
 
 /** The emails of one request: a list, or what makes each when it is its turn. */
@@ -100,13 +108,15 @@ export class EmailAcceptance {
   async acceptAll<Item>(call: AnyCall, requests: RequestList, style: BatchStyle<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
     const before = this.findEarlier(call, use)
-    if (before !== null) return repeated(before)
+    if (before?.progress === null) return repeated(before)
     requireDiskSpace(this.deps)
-    const refusal = this.deps.refusalOf(call.principal.workspaceId, requests.length, call.now)
+    const left = requests.length - (before?.progress ?? 0)
+    const refusal = this.deps.refusalOf(call.principal.workspaceId, left, call.now)
     if (refusal !== null) throw refusal
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
     try {
-      return await new Batch(this.deps, call, style, stored, use).accept(requests)
+      const items = before === null ? [] : readProgress<Item>(before)
+      return await new Batch(this.deps, call, style, stored, use, items).accept(requests)
     } finally {
       stored.release()
     }
@@ -119,33 +129,53 @@ export class EmailAcceptance {
 
 /** The emails of one request: composed, and committed in one part or several. */
 class Batch<Item> {
-  private readonly items: (Item | Refusal)[] = []
   private readonly emails: string[] = []
   /** Composed, and not committed yet. */
   private part: PreparedEmail[] = []
   /** The bytes of the part, with what was composed and refused: a few bytes can request stored files of megabytes. */
   private bytes = 0
+  /** The items that committed parts have. */
+  private done: number
+  /** Those of them that were accepted. */
+  private sent: number
 
+  /** `items` has those of parts that an equal request before has committed. */
   constructor(
     private readonly deps: AcceptanceDeps,
     private readonly call: AnyCall,
     private readonly style: BatchStyle<Item>,
     private readonly stored: StoredParts,
     private readonly use: KeyUse | null,
-  ) {}
+    private readonly items: (Item | Refusal)[],
+  ) {
+    this.done = items.length
+    this.sent = items.filter(isAccepted).length
+  }
 
   async accept(requests: RequestList): Promise<Accepted> {
+    const [first] = this.items.filter(isAccepted)
+    const list = first === undefined ? requests : (this.style.listAgain?.(first) ?? requests)
+    try {
+      return await this.acceptFrom(this.done, list)
+    } catch (error) {
+      throw this.sent === 0 ? error : this.describeStop(error)
+    }
+  }
+
+  private async acceptFrom(start: number, requests: RequestList): Promise<Accepted> {
+    let index = 0
     for (const request of requests) {
-      await this.compose(request, this.items.length)
-      if (this.style.inParts) await this.commitFullPart()
-      else if (this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)
+      if (index >= start) await this.compose(request, index)
+      index += 1
+      if (!this.style.inParts && this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)
+      const other = this.isPartFull && index < requests.length ? await this.commitPart(false) : null
+      if (other !== null) return repeated(other)
       await setImmediate()
     }
-    const json = JSON.stringify(this.style.toAnswer(this.items))
     // If nothing was sent, the same key may be used again.
-    const isEmpty = this.part.length === 0 && (this.emails.length === 0 || this.use === null)
-    const other = isEmpty ? null : await this.commitPart(withStoredAnswer(this.use, json))
-    return other === null ? { json, emails: this.emails } : repeated(other)
+    const isEmpty = this.part.length === 0 && (this.sent === 0 || this.use === null)
+    const other = isEmpty ? null : await this.commitPart(true)
+    return other === null ? { json: this.toJson(), emails: this.emails } : repeated(other)
   }
 
   private async compose(request: EmailRequest | Refusal, index: number): Promise<void> {
@@ -168,30 +198,46 @@ class Batch<Item> {
     }
   }
 
-  private async commitFullPart(): Promise<void> {
-    if (this.part.length < MAX_COMMIT_EMAILS && this.bytes < MAX_COMMIT_BYTES) return
-    await this.commitPart(null)
+  private get isPartFull(): boolean {
+    if (!this.style.inParts || this.part.length === 0) return false
+    return this.part.length >= MAX_COMMIT_EMAILS || this.bytes >= MAX_COMMIT_BYTES
   }
 
-  private async commitPart(once: Parameters<EmailCommitter['commit']>[1]): Promise<EarlierUse | null> {
+  private async commitPart(isLast: boolean): Promise<EarlierUse | null> {
+    const once = isLast
+      ? withStoredAnswer(this.use, this.toJson(), this.done)
+      : withProgress(this.use, this.items, this.done)
     const options = { batch: true, also: this.stored.usageWrites() }
-    const other = await this.deps.committer.commit(this.part, once, this.call.now, options).catch((error: unknown) => {
-      throw error instanceof Refusal && this.emails.length > 0 ? this.describeFault(error, this.emails.length) : error
-    })
-    if (other === null) this.emails.push(...this.part.map(({ enqueued }) => enqueued.email.id))
+    const other = await this.deps.committer.commit(this.part, once, this.call.now, options)
+    if (other !== null) return other
+    this.emails.push(...this.part.map(({ enqueued }) => enqueued.email.id))
+    this.done = this.items.length
+    this.sent = this.items.filter(isAccepted).length
     this.part = []
     this.bytes = 0
-    return other
+    return null
+  }
+
+  private toJson(): string {
+    return JSON.stringify(this.style.toAnswer(this.items))
   }
 
   private describeFault(fault: Refusal, index: number): Refusal {
-    const { length } = this.emails
-    return describeFaultAt(fault, index, length === 0 ? 'nothing was sent' : `${length} emails before it are sent`)
+    const consequence = this.sent === 0 ? '; nothing was sent' : ''
+    return new Refusal(fault.kind, `email ${index}: ${fault.message}${consequence}`, { ...fault.details, index })
+  }
+
+  private describeStop(error: unknown): PartlyDone {
+    const cure =
+      this.use === null
+        ? 'send the others alone'
+        : 'repeat the same request with the same idempotency key to send the others'
+    return new PartlyDone(error, `${this.sent} of the emails are sent: ${cure}`, { sent: this.sent })
   }
 }
 
-function describeFaultAt(fault: Refusal, index: number, consequence: string): Refusal {
-  return new Refusal(fault.kind, `email ${index}: ${fault.message}; ${consequence}`, { ...fault.details, index })
+function isAccepted<Item>(item: Item | Refusal): item is Item {
+  return !(item instanceof Refusal)
 }
 
 function buildTooLargeRefusal(size: number): Refusal {
@@ -199,8 +245,12 @@ function buildTooLargeRefusal(size: number): Refusal {
   return new Refusal('too-large', message, { size, limit: MAX_COMMIT_BYTES })
 }
 
-/** The answer to the equal request before. */
-function repeated({ answer }: EarlierUse): Accepted {
+/** The answer to the equal request before. Throws a Refusal `conflict` if that is under way. */
+function repeated({ answer, progress }: EarlierUse): Accepted {
+  if (progress !== null) {
+    const message = 'another request with this idempotency key is under way: repeat this one later to get its answer'
+    throw new Refusal('conflict', message)
+  }
   if (answer === null) throw new Error('an idempotency key of the API has no stored answer')
   return { json: answer, emails: [] }
 }

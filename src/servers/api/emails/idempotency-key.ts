@@ -1,8 +1,8 @@
 /** The `Idempotency-Key` of a request: the same key with the same body gets the first answer again. */
 import { z } from 'zod'
-import { Refusal } from '../../../base/mail/refusal.js'
+import { type PlainRefusal, Refusal, reviveRefusal, toPlainRefusal } from '../../../base/mail/refusal.js'
 import type { IdempotentRequest } from '../../../outbound/sending/email-committer.js'
-import { type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
+import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
 import type { Call } from '../http/route/route.js'
 
 export const idempotencyHeaders = z.object({
@@ -25,6 +25,33 @@ export function parseIdempotencyKey({ header, principal, fingerprint }: Call<unk
   return { workspaceId: principal.workspaceId, key, fingerprint: fingerprint() }
 }
 
-export function withStoredAnswer(use: KeyUse | null, answer: string): IdempotentRequest | null {
-  return use === null ? null : { ...use, becomes: { emailId: null, answer } }
+/** `after` are the emails of the request that its parts before have, if it has several parts. */
+export function withStoredAnswer(use: KeyUse | null, answer: string, after = 0): IdempotentRequest | null {
+  return use === null ? null : toRequest(use, { emailId: null, answer, progress: null }, after)
+}
+
+/** `items` is what the answer says of the emails of all parts so far, of which those before this one have `after`. */
+export function withProgress(use: KeyUse | null, items: readonly unknown[], after: number): IdempotentRequest | null {
+  if (use === null) return null
+  const answer = JSON.stringify(items.map(toStoredItem))
+  return toRequest(use, { emailId: null, answer, progress: items.length }, after)
+}
+
+function toRequest(use: KeyUse, becomes: EarlierUse, after: number): IdempotentRequest {
+  return after === 0 ? { ...use, becomes } : { ...use, becomes, after }
+}
+
+type StoredItem<Item> = { readonly item: Item } | { readonly refusal: PlainRefusal }
+
+/** No answer in parts has the list of the fields at fault, which may be long. */
+function toStoredItem(item: unknown): StoredItem<unknown> {
+  if (!(item instanceof Refusal)) return { item }
+  const { errors: _, ...details } = item.details
+  return { refusal: toPlainRefusal(new Refusal(item.kind, item.message, details)) }
+}
+
+/** What the answer says of the emails of earlier parts. The items are those of `withProgress`, which has written them. */
+export function readProgress<Item>({ answer }: EarlierUse): (Item | Refusal)[] {
+  const stored: readonly StoredItem<Item>[] = JSON.parse(answer ?? '[]')
+  return stored.map((one) => ('refusal' in one ? reviveRefusal(one.refusal) : one.item))
 }

@@ -123,14 +123,33 @@ export class UnprocessableRefusal extends Refusal {
   }
 }
 
+/** Something thrown after a part of the request was done, which the client must know. */
+export class PartlyDone extends Error {
+  override name = 'PartlyDone'
+
+  /** `done` says what is done, and what to do about the rest. */
+  constructor(
+    override readonly cause: unknown,
+    readonly done: string,
+    readonly details: Readonly<Record<string, unknown>>,
+  ) {
+    super(done)
+  }
+}
+
 /** The body for anything thrown; `report` gets errors that the client must not see. */
 export function toErrorBody(error: unknown, report: (error: unknown) => void): ErrorBody {
+  if (error instanceof PartlyDone) return toPartlyDone(error, toErrorBody(error.cause, report))
   if (error instanceof UnprocessableRefusal) return toUnprocessable(toRefusalBody(error))
   if (error instanceof Refusal) return toRefusalBody(error)
   report(error)
   return error instanceof StorageFault
     ? buildErrorBody('service_unavailable', 'the service cannot store anything now, try again later')
     : buildErrorBody('internal_server_error', 'internal error')
+}
+
+function toPartlyDone({ done, details }: PartlyDone, { error }: ErrorBody): ErrorBody {
+  return { error: { ...error, message: `${error.message}; ${done}`, details: { ...error.details, ...details } } }
 }
 
 /** What is sent: `name`, `message` and `statusCode` are where the client of Resend reads them. */

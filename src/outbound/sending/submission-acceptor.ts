@@ -14,7 +14,7 @@ import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { HeaderOptions } from './dialect-fields.js'
 import type { EmailCommitter } from './email-committer.js'
 import type { EmailPreparer } from './email-preparer.js'
-import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
+import { findEarlierUse, fingerprintInSteps, type KeyUse } from './idempotency.js'
 import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
 import { replaceSenders } from './replace-senders.js'
 import type { VerifiedDomains } from './sender-policy.js'
@@ -65,7 +65,7 @@ export class SubmissionAcceptor {
     const summary = summarizeMessage(message.raw, header)
     const written = readServiceFields(extractServiceFields(message.raw, header), now)
     const { idempotencyKey, ...options } = addExtras(written, extras)
-    const use = idempotencyKey === null ? null : toKeyUse(principal, submitted, idempotencyKey)
+    const use = idempotencyKey === null ? null : await toKeyUse(principal, submitted, idempotencyKey)
     const before = use === null ? null : findEarlierUse(read, use, now)
     if (before !== null) return toAcceptedEmail(before.emailId)
 
@@ -122,7 +122,8 @@ function decodeWords(value: string): string {
   return value.includes('=?') ? decodeHeaderText(value, value.length) : value
 }
 
-function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {
+async function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): Promise<KeyUse> {
   const envelope = [message.envelopeFrom, ...message.recipients.map(({ address }) => address)]
-  return { workspaceId, key, fingerprint: fingerprintOf([...envelope, message.raw]), field: IDEMPOTENCY_FIELD }
+  const fingerprint = await fingerprintInSteps([...envelope, message.raw])
+  return { workspaceId, key, fingerprint, field: IDEMPOTENCY_FIELD }
 }

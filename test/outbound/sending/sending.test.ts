@@ -6,7 +6,7 @@ import t from 'tap'
 import { type DomainName, parseAddress } from '../../../src/base/mail/address.js'
 import { encodeAscii } from '../../../src/outbound/sending/compose-plain.js'
 import { findCustomFieldFault } from '../../../src/outbound/sending/custom-fields.js'
-import { fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
+import { fingerprintInSteps, fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
 import { parseReleaseTime, parseTimestamp } from '../../../src/outbound/sending/schedule.js'
 import { checkEnvelopeSender, checkSender } from '../../../src/outbound/sending/sender-policy.js'
 import { createKeylessPrincipal } from '../../../src/workspaces/accounts/access/principal.js'
@@ -121,4 +121,18 @@ t.test('plain ASCII is encoded as nodemailer encodes it', (t) => {
   })
   fc.assert(property)
   t.end()
+})
+
+t.test('a fingerprint in steps is the same, and lets others run', async (t) => {
+  const parts = ['/path', Buffer.alloc(5_500_000, 'a'), 'ü', '', Buffer.alloc(0), 'x'.repeat(1_048_576)]
+  let turns = 0
+  let ended = false
+  const count = (): void => {
+    turns += 1
+    if (!ended) setImmediate(count)
+  }
+  setImmediate(count)
+  t.equal(await fingerprintInSteps(parts), fingerprintOf(parts))
+  ended = true
+  t.ok(turns >= 5, `${turns} turns`)
 })

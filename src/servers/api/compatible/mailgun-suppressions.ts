@@ -7,7 +7,7 @@ import type { SuppressionReason } from '../../../base/storage/tables/content-tab
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
 import { addSuppression, findSuppression, type Suppression } from '../../../records/suppressions/suppressions.js'
 import { type Answer, json } from '../http/answer.js'
-import { type Form, formTypes, readForm } from '../http/input/form.js'
+import { type Form, formTypes, parseForms } from '../http/input/form.js'
 import { parseInput } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { address, addressInQuery, wholeNumber } from '../http/input/values.js'
@@ -137,7 +137,7 @@ function addRoute(deps: MailgunDeps, list: List): Route {
       types: formTypes,
       limit: MAX_JSON,
       schema: added,
-      parse: async (raw, type) => parseForm(await readForm(raw, type)),
+      parse: parseForms(parseForm),
     },
   })
   return route<undefined, readonly Added[]>({

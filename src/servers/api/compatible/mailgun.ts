@@ -7,7 +7,7 @@ import { emailById } from '../../../records/messages/email/email.js'
 import type { BatchStyle, RequestList } from '../emails/email-acceptance.js'
 import type { Answer } from '../http/answer.js'
 import type { ErrorBody } from '../http/error-answer.js'
-import { formTypes, readForm } from '../http/input/form.js'
+import { formTypes, parseForms } from '../http/input/form.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { parseInput } from '../http/input/parse-input.js'
 import type { CompatibleService, ServiceError } from '../http/route/compatible-service.js'
@@ -78,9 +78,7 @@ function sendRoute(deps: MailgunDeps): Route {
     raw: {
       ...{ types: formTypes, limit: MAX_BODY, schema: mailgunFields },
       example: { from: 'app@example.com', to: 'bob@example.com', subject: 'Hello', text: 'Hello Bob' },
-      parse: async (raw, type) => {
-        return new MailgunMail(parseInput(mailgunFields, collectMailgunFields(await readForm(raw, type))))
-      },
+      parse: parseForms((form) => new MailgunMail(parseInput(mailgunFields, collectMailgunFields(form)))),
     },
     run: (call) => send(deps, call),
   })
@@ -104,7 +102,7 @@ function sendMessageRoute(deps: MailgunDeps): Route {
     raw: {
       ...{ types: formTypes, limit: MAX_BODY, schema: mailgunMessageFields },
       example: { to: 'bob@example.com', message: 'From: app@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n' },
-      parse: async (raw, type) => readMailgunMessage(await readForm(raw, type)),
+      parse: parseForms(readMailgunMessage),
     },
     run: (call) => sendMessage(deps, call),
   })

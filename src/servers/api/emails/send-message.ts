@@ -12,7 +12,12 @@ export function sendMessageRoute(messages: MessageAcceptance): Route {
     ...{ method: 'POST', path: '/emails', area: 'send', tag: 'Emails' },
     summary: 'Send a composed message',
     raw: {
-      ...{ types: ['message/rfc822'], limit: MAX_BODY, takesQuery: true, parse: (raw) => raw },
+      ...{
+        types: ['message/rfc822'],
+        limit: MAX_BODY,
+        takesQuery: true,
+        parse: (raw) => ({ body: raw, parts: [raw] }),
+      },
       example: 'From: app@example.com\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n',
     },
     answers: { 201: { description: 'It is stored, and will be delivered.', schema: createdEmail } },

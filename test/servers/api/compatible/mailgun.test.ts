@@ -111,6 +111,26 @@ t.test('each recipient with variables gets an email alone', async (t) => {
   }
 })
 
+t.test('a key makes one email of equal forms, whose boundaries differ', async (t) => {
+  const post = async (path: string, text: string) => {
+    const form = new FormData()
+    const fields = { from: 'app@a.test', to: 'key@b.test', subject: 'once', text }
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    form.append('attachment', new Blob(['99.00']), 'bill.txt')
+    form.append('message', new Blob([`From: app@a.test\r\nSubject: once\r\n\r\n${text}\r\n`]), 'message')
+    const authorization = `Basic ${Buffer.from(`api:${app.key}`).toString('base64')}`
+    const headers = { authorization, 'idempotency-key': path }
+    const answer = await fetch(`http://${host}/v3/a.test/${path}`, { method: 'POST', body: form, headers })
+    return [answer.status, await answer.json()] as const
+  }
+  for (const path of ['messages', 'messages.mime']) {
+    const first = await post(path, 'a line')
+    t.equal(first[0], 200)
+    t.same(await post(path, 'a line'), first)
+    t.equal((await post(path, 'another'))[0], 409)
+  }
+})
+
 t.test('a thousand recipients', async (t) => {
   const to = Array.from({ length: 1_000 }, (_, at) => `member${at}@b.test`)
   const values = Object.fromEntries(to.map((address, at) => [address, { n: at }]))

@@ -39,6 +39,31 @@ export const MAX_FORM_FIELD = 8 * 1_048_576
 /** Bytes that are parsed in one turn of the event loop. */
 const SLICE = 16_384
 
+/** A body that is no JSON, as it was parsed. */
+export interface ParsedRaw<Body> {
+  readonly body: Body
+  /** What equal requests have in common. Clients choose the boundary of a form anew for each request. */
+  readonly parts: readonly (string | Buffer)[]
+}
+
+/** Reads a form, and returns what `parse` makes of it, with its fields and files for a fingerprint. */
+export function parseForms<Body>(
+  parse: (form: Form) => Body,
+): (raw: Buffer, contentType: string) => Promise<ParsedRaw<Body>> {
+  return async (raw, contentType) => {
+    const form = await readForm(raw, contentType)
+    return { body: parse(form), parts: partsOf(form) }
+  }
+}
+
+/** Forms with equal lists have the same fields and files. */
+function partsOf({ fields, files }: Form): readonly (string | Buffer)[] {
+  return [
+    ...[...fields].flatMap(([name, values]) => ['field', name, String(values.length), ...values]),
+    ...files.flatMap(({ field, filename, contentType, content }) => ['file', field, filename, contentType, content]),
+  ]
+}
+
 /** Rejects with a Refusal `invalid-parameter` for a form that is malformed or has too many parts. */
 export async function readForm(raw: Buffer, contentType: string): Promise<Form> {
   const parser = createParser(contentType)

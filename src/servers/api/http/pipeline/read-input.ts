@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
-import { fingerprintOf } from '../../../../outbound/sending/idempotency.js'
+import { fingerprintInSteps, fingerprintOf } from '../../../../outbound/sending/idempotency.js'
 import type { BodyThread } from '../input/body-thread.js'
 import { mediaTypeOf, parseJsonBody, readJsonBytes, readWholeBody } from '../input/json-body.js'
 import { parseInput } from '../input/parse-input.js'
@@ -76,8 +76,9 @@ export class InputReader {
     if (!types.includes(mediaTypeOf(req))) throw mediaTypeRefusal(req, types)
     const { raw, release } = await readWholeBody(req, res, this.memory.forOwner(owner), this.pace, limit)
     try {
-      const body = await parse(raw, req.headers['content-type'] ?? '')
-      return { body, fingerprint: () => fingerprintOf([path, raw]), release }
+      const { body, parts } = await parse(raw, req.headers['content-type'] ?? '')
+      const fingerprint = hasKey(req) ? await fingerprintInSteps([path, ...parts]) : null
+      return { body, fingerprint: () => requireFingerprint(fingerprint), release }
     } catch (error) {
       release()
       throw error
@@ -96,7 +97,7 @@ export class InputReader {
       const parsed = parseRouteQuery(query, given)
       const name = raw.length > DEFAULT_BODY ? this.large.nameOf(schema) : null
       if (name !== null) {
-        const fingerprintLabel = req.headers['idempotency-key'] === undefined ? null : path
+        const fingerprintLabel = hasKey(req) ? path : null
         const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel })
         return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
       }
@@ -113,6 +114,10 @@ export class InputReader {
 function mediaTypeRefusal({ headers }: IncomingMessage, types: readonly string[]): Refusal {
   const given = formatForDisplay(headers['content-type'] ?? '')
   return new Refusal('unsupported-media-type', `Content-Type: must be ${types.join(' or ')}`, { content_type: given })
+}
+
+function hasKey({ headers }: IncomingMessage): boolean {
+  return headers['idempotency-key'] !== undefined
 }
 
 function requireFingerprint(fingerprint: string | null): string {

@@ -13,6 +13,7 @@ import type { Area } from '../../../../workspaces/accounts/access/permissions.js
 import type { Principal } from '../../../../workspaces/accounts/access/principal.js'
 import type { OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
 import type { Answer } from '../answer.js'
+import type { ParsedRaw } from '../input/form.js'
 import { type LinkQuery, linkQuery } from '../input/link-signature.js'
 import type { BodyPace } from '../input/read-body.js'
 import type { FileForm, UploadedFile } from '../input/upload.js'
@@ -39,7 +40,7 @@ export interface Input<Query = unknown, Body = unknown> {
   readonly body: Body
   /** The query as it came. */
   readonly search: () => URLSearchParams
-  /** The fingerprint of the route and the body as received. */
+  /** The fingerprint of the route and the body: as received, or of a form its fields and files. */
   readonly fingerprint: () => string
   /** A header field of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined
@@ -83,7 +84,7 @@ export interface RawBody<Body> {
   /** True if `run` reads the query, whatever it has. */
   readonly takesQuery?: boolean
   /** `contentType` is the field of the request. Throws a Refusal. */
-  readonly parse: (raw: Buffer, contentType: string) => Promise<Body> | Body
+  readonly parse: (raw: Buffer, contentType: string) => Promise<ParsedRaw<Body>> | ParsedRaw<Body>
   /** The fields of a form, for the OpenAPI document. Absent for text. */
   readonly schema?: z.ZodType
   /** An example for the OpenAPI document. */

@@ -7,6 +7,7 @@ import {
   MAX_FORM_FIELD,
   MAX_FORM_FIELDS,
   MAX_FORM_FILES,
+  parseForms,
   readForm,
 } from '../../../../../src/servers/api/http/input/form.js'
 
@@ -126,4 +127,24 @@ t.test('a form of megabytes is parsed in many turns of the event loop', async (t
   ended = true
   await counting
   t.ok(turns >= 90, `${turns} turns`)
+})
+
+t.test('the parts for a fingerprint do not have the boundary, and tell all fields and files apart', async (t) => {
+  const partsOf = async (raw: Buffer, contentType = type) => {
+    const { body, parts } = await parseForms((form) => form.fields.size)(raw, contentType)
+    return JSON.stringify([body, parts.map(String)])
+  }
+  const given = form(field('to', 'a'), field('to', 'b'), file('f', 'n', 'content'))
+  const other = Buffer.from(given.toString().replaceAll('xyz', 'other'))
+  t.equal(await partsOf(given), await partsOf(other, type.replace('xyz', 'other')))
+  const others = [
+    form(field('to', 'b'), field('to', 'a'), file('f', 'n', 'content')),
+    form(field('to', 'a'), field('b', ''), file('f', 'n', 'content')),
+    form(field('to', 'a'), field('to', 'b'), file('f', 'n', 'changed')),
+    form(field('to', 'a'), field('to', 'b'), file('f', 'm', 'content')),
+    form(field('to', 'a'), field('to', 'b'), file('f', 'n', 'content', 'text/csv')),
+    form(field('to', 'a'), field('to', 'b'), field('f', 'content')),
+  ]
+  const all = await Promise.all([given, ...others].map((raw) => partsOf(raw)))
+  t.equal(new Set(all).size, all.length)
 })

@@ -33,7 +33,8 @@ export function placeOf({ url = '', method, headers }: IncomingMessage, hasSessi
   // The root is a page only for clients that accept HTML.
   const isStartPage = path === '/' && isRead && /\btext\/html\b/i.test(headers.accept ?? '')
   if (isStartPage || path === POLICY_PATH) return { mount: '', path }
-  return { mount: '/v1', path: stripMount(path, '/v1') ?? stripMount(path, '/api/v1') ?? path }
+  const full = joinFirstSlashes(path)
+  return { mount: '/v1', path: joinFirstSlashes(stripMount(full, '/v1') ?? stripMount(full, '/api/v1') ?? full) }
 }
 
 const SESSION_MOUNTS = ['/ui/api/v1', '/ui/api'] as const
@@ -63,6 +64,11 @@ export function pathOf(url: string): string {
 function stripMount(path: string, mount: string): string | null {
   const next = path[mount.length]
   return path.startsWith(mount) && (next === '/' || next === undefined) ? path.slice(mount.length) || '/' : null
+}
+
+/** Clients whose base URL ends with a slash write two. The path is compared with ours, and never becomes a URL. */
+function joinFirstSlashes(path: string): string {
+  return path.startsWith('//') ? path.replace(/^\/+/, '/') : path
 }
 
 /** A target in absolute form, as sent to a proxy, has the host in it (RFC 9112 section 3.2.2). */

@@ -83,6 +83,17 @@ export function toTags(
   return [...words.map((value) => ({ name: 'tag', value })), ...named].filter(({ value }) => value !== '')
 }
 
+type HeaderFields = Readonly<Record<string, string>>
+
+/** The header fields of several lists. Of names that differ in case only, the last one stays. */
+export function mergeHeaders(...lists: readonly (HeaderFields | undefined)[]): HeaderFields {
+  const merged = new Map<string, readonly [name: string, value: string]>()
+  for (const [name, value] of lists.flatMap((list) => Object.entries(list ?? {}))) {
+    merged.set(name.toLowerCase(), [name, value])
+  }
+  return Object.fromEntries(merged.values())
+}
+
 /** A file of a request: an image of the HTML if it has a content id, else an attachment. */
 interface GivenFile {
   readonly filename: string

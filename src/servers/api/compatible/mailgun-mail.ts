@@ -11,7 +11,7 @@ import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { RequestList } from '../emails/email-acceptance.js'
 import { type EmailRequest, emailRules } from '../emails/email-request.js'
 import { parseInput } from '../http/input/parse-input.js'
-import { toEmailRequest, toFiles, toTags } from './fields.js'
+import { mergeHeaders, toEmailRequest, toFiles, toTags } from './fields.js'
 import { type MailgunFields, mailgunAddresses, variablesField } from './mailgun-fields.js'
 import {
   fillTexts,
@@ -218,7 +218,7 @@ function isReplyTo(name: string): boolean {
 
 /** The fields that the message gets. Links of the service are not in them, and then not their companion either. */
 function collectHeaders(given: MailgunFields['h']): readonly (readonly [string, string])[] {
-  const kept = Object.entries(given)
+  const kept = Object.entries(mergeHeaders(given))
     .filter(([name]) => !ownFields.has(name.toLowerCase()) && name.toLowerCase() !== VARIABLES_FIELD)
     .map(([name, value]) => [name, isListField(name) ? removeFieldLinks(value) : value] as const)
     .filter(([, value]) => value !== '')

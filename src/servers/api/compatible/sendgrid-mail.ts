@@ -21,7 +21,7 @@ import {
 import { customHeaders, type EmailRequest, madeOrRefused } from '../emails/email-request.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { looseBase64, plainText, toEmailRequest, toFiles, toMailbox, toTags } from './fields.js'
+import { looseBase64, mergeHeaders, plainText, toEmailRequest, toFiles, toMailbox, toTags } from './fields.js'
 import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Emails of one request. */
@@ -124,7 +124,7 @@ export class SendGridEmails implements RequestList {
     const { mail } = this
     const { substitutions = {} } = one
     const at = one.send_at ?? mail.send_at
-    const headers = replaceInFields({ ...mail.headers, ...one.headers }, substitutions)
+    const headers = replaceInFields(mergeHeaders(mail.headers, one.headers), substitutions)
     const subject = replaceInLine('subject', one.subject ?? mail.subject, substitutions)
     if (headers instanceof Refusal) return headers
     if (subject instanceof Refusal) return subject

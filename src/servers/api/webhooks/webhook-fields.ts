@@ -66,8 +66,11 @@ const headers = z
     const entries = Object.entries(fields)
     if (entries.length > MAX_HEADERS)
       context.addIssue({ code: 'custom', message: `must have at most ${MAX_HEADERS} fields` })
+    const names = new Set<string>()
     for (const [name, value] of entries.slice(0, MAX_HEADERS)) {
-      const fault = findHeaderFault(name, value)
+      const twice = names.has(name.toLowerCase())
+      names.add(name.toLowerCase())
+      const fault = twice ? `must have ${name} once: case does not count` : findHeaderFault(name, value)
       if (fault !== null) context.addIssue({ code: 'custom', message: fault })
     }
   })

@@ -1,7 +1,14 @@
 /** The fields that requests of several services have. */
 import t from 'tap'
 import { z } from 'zod'
-import { addressList, looseBase64, oneAddress, toFiles, toTags } from '../../../../src/servers/api/compatible/fields.js'
+import {
+  addressList,
+  looseBase64,
+  mergeHeaders,
+  oneAddress,
+  toFiles,
+  toTags,
+} from '../../../../src/servers/api/compatible/fields.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
 import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
@@ -59,4 +66,9 @@ t.test('tags and files', async (t) => {
       ],
     },
   )
+})
+
+t.test('of header fields whose names differ in case only, the last one stays', async (t) => {
+  const merged = mergeHeaders({ 'X-A': '1', 'X-B': '1', 'x-b': '2' }, undefined, { 'x-a': '3', 'X-C': '4' })
+  t.same(merged, { 'x-a': '3', 'x-b': '2', 'X-C': '4' })
 })

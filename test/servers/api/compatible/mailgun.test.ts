@@ -111,6 +111,17 @@ t.test('each recipient with variables gets an email alone', async (t) => {
   }
 })
 
+t.test('of header fields whose names differ in case only, the last one stays', async (t) => {
+  const fields = { 'h:X-Campaign': 'first', 'h:x-campaign': 'last', 'h:Reply-To': 'a@a.test', 'h:reply-to': 'b@a.test' }
+  await send({ to: 'case@b.test', subject: 'hello', text: 'a line', ...fields })
+  const mail = await received('case@b.test')
+  t.same(
+    mail.headerLines.filter(({ key }) => key === 'x-campaign').map(({ line }) => line),
+    ['x-campaign: last'],
+  )
+  t.equal(mail.replyTo?.text, 'b@a.test')
+})
+
 t.test('a key makes one email of equal forms, whose boundaries differ', async (t) => {
   const post = async (path: string, text: string) => {
     const form = new FormData()

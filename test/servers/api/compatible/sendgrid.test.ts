@@ -80,6 +80,18 @@ t.test('each personalization is one email, with its words', async (t) => {
   t.match([mail.subject, mail.text], ['Hello Person 7', /Number 7/])
 })
 
+t.test('a header field of a personalization replaces that of the request, whatever its case', async (t) => {
+  await service.send({
+    ...{ from: 'app@a.test', subject: 'hello', text: 'a line', headers: { 'X-Campaign': 'all', 'X-Kept': 'yes' } },
+    personalizations: [{ to: 'case@b.test', headers: { 'x-campaign': 'one' } }],
+  })
+  const mail = await receive('case@b.test')
+  t.same(
+    mail.headerLines.filter(({ key }) => key === 'x-campaign' || key === 'x-kept').map(({ line }) => line),
+    ['x-campaign: one', 'X-Kept: yes'],
+  )
+})
+
 t.test('nothing is sent in the sandbox, and suppressed recipients are recorded', async (t) => {
   const [answer] = await service.send({ ...email, to: 'sand@b.test', mailSettings: { sandboxMode: { enable: true } } })
   t.equal(answer.statusCode, 200)

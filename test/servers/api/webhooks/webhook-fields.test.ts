@@ -1,0 +1,21 @@
+/** What the settings of a webhook must not have, and how that is said. */
+import t from 'tap'
+import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
+import { webhookChange, webhookRequest } from '../../../../src/servers/api/webhooks/webhook-fields.js'
+import { catchRefusal } from '../../../helpers/catch-refusal.js'
+
+const given = { url: 'https://example.com/hooks', events: ['email.bounced'] }
+
+t.test('a header field must not be given twice, whatever its case', async (t) => {
+  const headers = { 'X-Token': 'a', 'x-token': 'b', 'X-Other': 'c' }
+  const message = 'headers: must have x-token once: case does not count'
+  t.match(
+    catchRefusal(() => parseInput(webhookRequest, { ...given, headers })),
+    { message },
+  )
+  t.match(
+    catchRefusal(() => parseInput(webhookChange, { headers })),
+    { message },
+  )
+  t.match(parseInput(webhookRequest, { ...given, headers: { 'X-Token': 'a' } }), { headers: { 'X-Token': 'a' } })
+})

@@ -1,6 +1,7 @@
 /** The fields of webhooks and deliveries in requests and answers. No answer but two has the secret. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { suggestWord } from '../../../base/platform/closest-word.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { eventTypes } from '../../../records/events/payloads.js'
 import type { ListedDelivery } from '../../../workspaces/webhooks/delivery-list.js'
@@ -26,7 +27,7 @@ const eventType = z.enum(eventTypes)
 /** Clients of Resend have a name of their own for a deferral. */
 const requestedType = z.preprocess(
   (given) => (given === 'email.delivery_delayed' ? 'email.deferred' : given),
-  eventType,
+  z.enum(eventTypes, { error: ({ input }) => describeUnknownType(input) }),
 )
 export const eventTypeList = z
   .array(requestedType)
@@ -34,6 +35,11 @@ export const eventTypeList = z
   .max(MAX_TYPES)
   .transform((types) => [...new Set(types)])
   .meta({ description: 'Types of events; each counts once.', example: ['email.delivered', 'email.bounced'] })
+
+function describeUnknownType(given: unknown): string {
+  const meant = typeof given === 'string' ? suggestWord(given, eventTypes) : ''
+  return `is not an event type, allowed: ${eventTypes.join(', ')}${meant}`
+}
 
 /** The rules for its host are checked when the request is run. */
 const url = z

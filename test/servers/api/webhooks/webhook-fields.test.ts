@@ -19,3 +19,14 @@ t.test('a header field must not be given twice, whatever its case', async (t) =>
   )
   t.match(parseInput(webhookRequest, { ...given, headers: { 'X-Token': 'a' } }), { headers: { 'X-Token': 'a' } })
 })
+
+t.test('an unknown event type gets the one that was probably meant', async (t) => {
+  const messageFor = (type: unknown): unknown =>
+    catchRefusal(() => parseInput(webhookRequest, { ...given, events: ['email.sent', type] }))
+  t.match(messageFor('email.bounce'), {
+    message: /^events\[1\]: is not an event type, allowed: email\..*; did you mean "email\.bounced"\?$/,
+  })
+  t.match(messageFor('nothing'), { message: /^events\[1\]: is not an event type, allowed: [^;]+$/ })
+  t.match(messageFor(7), { message: /^events\[1\]: / })
+  t.match(parseInput(webhookRequest, { ...given, events: ['email.delivery_delayed'] }), { events: ['email.deferred'] })
+})

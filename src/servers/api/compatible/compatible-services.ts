@@ -4,7 +4,7 @@ import { mailgunService } from './mailgun.js'
 import type { MailgunDeps } from './mailgun-domain.js'
 import { postmarkService } from './postmark.js'
 import { type ResendDeps, resendService } from './resend.js'
-import { sendGridService } from './sendgrid.js'
+import { isSendGridPath, sendGridService } from './sendgrid.js'
 import { sesService } from './ses.js'
 import { zeptoMailService } from './zeptomail.js'
 
@@ -16,12 +16,13 @@ interface ServiceDeps extends MailgunDeps {
 export function buildCompatibleServices(names: readonly string[], deps: ServiceDeps): readonly CompatibleService[] {
   const { acceptance, messages, resend } = deps
   return [
-    postmarkService(acceptance),
     sendGridService(acceptance),
     sesService(acceptance, messages),
     zeptoMailService(acceptance),
     mailgunService(deps),
     resendService(resend),
+    // It owns all paths of requests with its token that none of the others has.
+    postmarkService(acceptance),
   ].filter(({ name }) => names.includes(name))
 }
 
@@ -44,8 +45,11 @@ export function explainForeignPath(path: string, names: readonly string[]): stri
   if (service !== undefined) {
     return `the interface of ${service} is not served here: read ${PAGE}, or send over SMTP`
   }
-  const off = servedPaths.find(([form, name]) => form.test(path) && !names.includes(name))?.[1]
-  return off === undefined
+  const isOff = (name: string): boolean => !names.includes(name)
+  const off = isSendGridPath(path)
+    ? 'sendgrid'
+    : servedPaths.find(([form, name]) => form.test(path) && isOff(name))?.[1]
+  return off === undefined || !isOff(off)
     ? null
     : `the interface of ${off} is off: api.compatible in the configuration names those that are on`
 }
@@ -57,7 +61,6 @@ const servedPaths: readonly (readonly [path: RegExp, name: string])[] = [
     'resend',
   ],
   [/^\/email\/(?:batch|withTemplate|batchWithTemplates)$/, 'postmark'],
-  [/^\/v3\/mail\/send$/, 'sendgrid'],
   [/^\/v3\/[^/]{1,253}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/, 'mailgun'],
   [/^\/v2\/email\//, 'ses'],
   [/^\/v1\.1\/email(?:\/|$)/, 'zeptomail'],

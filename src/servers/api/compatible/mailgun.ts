@@ -18,15 +18,18 @@ import { collectMailgunFields, mailgunFields } from './mailgun-fields.js'
 import { MailgunMail } from './mailgun-mail.js'
 import { type MailgunMessage, mailgunMessageFields, readMailgunMessage } from './mailgun-message.js'
 import { mailgunSuppressionRoutes } from './mailgun-suppressions.js'
+import { isSendGridPath } from './sendgrid.js'
 
-const ownPath = /^\/v3\/[^/]{1,255}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/
+/** Other paths below the name of a domain are its paths too, and are not served. */
+const ownPath =
+  /^\/v3\/[^/.]{1,255}\.[^/]{1,255}\/|^\/v3\/[^/]{1,255}\/(?:messages|messages\.mime|events|bounces|complaints|unsubscribes)(?:\/|$)/
 
 export function mailgunService(deps: MailgunDeps): CompatibleService {
   return {
     name: 'mailgun',
     title: 'Mailgun',
     keyScheme: { type: 'http', scheme: 'basic' },
-    owns: (path) => ownPath.test(path),
+    owns: (path) => ownPath.test(path) && !isSendGridPath(path),
     routes: [sendRoute(deps), sendMessageRoute(deps), ...mailgunEventRoutes(deps), ...mailgunSuppressionRoutes(deps)],
     errorSchema: z.object({ message: z.string() }).meta({ id: 'MailgunError' }),
     toError,

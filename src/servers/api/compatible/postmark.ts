@@ -135,7 +135,7 @@ const style: BatchStyle<Sent> = {
   toAnswer: (items) => items.map((one) => (one instanceof Refusal ? postmarkError(one) : one)),
 }
 
-const token = 'x-postmark-server-token'
+const tokens = ['x-postmark-server-token', 'x-postmark-account-token']
 const paths = ['/email', '/email/batch', '/email/withTemplate', '/email/batchWithTemplates']
 
 export function postmarkService(acceptance: EmailAcceptance): CompatibleService {
@@ -143,8 +143,9 @@ export function postmarkService(acceptance: EmailAcceptance): CompatibleService 
     name: 'postmark',
     title: 'Postmark',
     keyScheme: { type: 'apiKey', in: 'header', name: 'X-Postmark-Server-Token' },
-    // Other services have `/email` too.
-    owns: (path, headers) => paths.includes(path) && (path !== '/email' || headers[token] !== undefined),
+    // Other services have `/email` too, and many of its other paths are also ours.
+    owns: (path, headers) =>
+      tokens.some((name) => headers[name] !== undefined) || (paths.includes(path) && path !== '/email'),
     routes: [
       ...['/email', '/email/withTemplate'].map((path) => sendRoute(acceptance, path)),
       batchRoute(acceptance, '/email/batch', postmarkBatch),

@@ -10,12 +10,25 @@ import { SendGridEmails, type SendGridMail, sendGridMail } from './sendgrid-mail
 
 const PATH = '/v3/mail/send'
 
+/** The first parts of its paths. Mailgun has the name of a domain there. */
+const SECTIONS = [
+  ...['access_settings', 'alerts', 'api_keys', 'asm', 'browsers', 'campaigns', 'categories', 'clients', 'contactdb'],
+  ...['designs', 'devices', 'geo', 'ips', 'mail', 'mail_settings', 'mailbox_providers', 'marketing', 'messages'],
+  ...['partner_settings', 'scopes', 'senders', 'sso', 'stats', 'subusers', 'suppression', 'teammates', 'templates'],
+  ...['tracking_settings', 'user', 'validations', 'verified_senders', 'whitelabel'],
+]
+
+export function isSendGridPath(path: string): boolean {
+  const [root, version, section = ''] = path.split('/', 4)
+  return root === '' && version === 'v3' && SECTIONS.includes(section)
+}
+
 export function sendGridService(acceptance: EmailAcceptance): CompatibleService {
   return {
     name: 'sendgrid',
     title: 'SendGrid',
     keyScheme: { type: 'http', scheme: 'bearer' },
-    owns: (path) => path === PATH,
+    owns: isSendGridPath,
     routes: [sendRoute(acceptance)],
     errorSchema,
     toError,

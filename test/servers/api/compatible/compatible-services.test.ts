@@ -63,3 +63,32 @@ t.test('a path of a service that does not exist is an error in its form', async 
   const method = await app.rest('GET', '/v3/mail/send')
   t.match([method.status, method.json(), method.headers['allow']], [405, { errors: [{ field: null }] }, 'POST'])
 })
+
+t.test('unknown paths of a service are errors in its form, which name the page to read', async (t) => {
+  const app = await testDaemon(t)
+  const mailgun = { authorization: `Basic ${Buffer.from(`api:${app.key}`).toString('base64')}` }
+  const served = (name: string): RegExp => new RegExp(`docs/coming-from/${name}\\.md has the paths`)
+  for (const path of ['/bounces', '/webhooks', '/templates', '/messages/outbound', '/stats/outbound']) {
+    const headers = { 'x-postmark-server-token': app.key }
+    const answer = await app.rest('GET', path, { key: null, headers })
+    t.match([answer.status, answer.json()], [404, { ErrorCode: 300, Message: served('postmark') }], path)
+  }
+  for (const path of [
+    '/v3/templates',
+    '/v3/stats?start_date=2030-01-01',
+    '/v3/suppression/bounces',
+    '/v3/asm/groups',
+  ]) {
+    const answer = await app.rest('GET', path)
+    t.match([answer.status, answer.json()], [404, { errors: [{ message: served('sendgrid'), field: null }] }], path)
+  }
+  const other = await app.rest('GET', '/v3/a.test/templates', { key: null, headers: mailgun })
+  t.match([other.status, other.json()], [404, { message: served('mailgun') }])
+  t.equal((await app.rest('GET', '/templates')).status, 200, 'ours without a token of Postmark')
+})
+
+t.test('a path of SendGrid is not one of Mailgun if SendGrid is off', async (t) => {
+  const app = await testDaemon(t, { settings: { api: { listen: ['127.0.0.1:0'], compatible: ['mailgun'] } } })
+  const answer = await app.rest('GET', '/v3/suppression/bounces')
+  t.match([answer.status, answer.json()], [404, { error: { message: /the interface of sendgrid is off/ } }])
+})

@@ -5,10 +5,10 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The prefix of a group of endpoints. It is empty for pages, which have complete paths. `compatible` is the group of
- * paths that belong to clients of hosted services; it has no prefix.
+ * The prefix of a group of endpoints. It is empty for pages, which have complete paths. `compatible:NAME` is the
+ * group of paths that belong to clients of a hosted service; it has no prefix.
  */
-export type Mount = '' | '/v1' | 'compatible' | '/ui/api' | '/ui/api/v1'
+export type Mount = '' | '/v1' | `compatible:${string}` | '/ui/api' | '/ui/api/v1'
 
 /** The target of a request. `path` is below the mount and not decoded, since the router compares text. */
 export interface Place {
@@ -51,7 +51,12 @@ export function isForSessions({ mount }: Place): boolean {
 
 /** The path as people know it: that of the API without its version. */
 export function nameOf({ mount, path }: Place): string {
-  return mount === '/v1' || mount === 'compatible' ? path : mount + path
+  return mount === '/v1' || serviceOf(mount) !== null ? path : mount + path
+}
+
+/** The name of the hosted service whose paths these are. Null for ours. */
+export function serviceOf(mount: Mount): string | null {
+  return mount.startsWith('compatible:') ? mount.slice('compatible:'.length) : null
 }
 
 /** The part of a request target before its query. */

@@ -1,7 +1,7 @@
 /** The paths of hosted services whose clients are served: their routes, their documents, and their errors. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiContext } from '../context/api-context.js'
-import type { Place } from '../context/place.js'
+import { type Place, serviceOf } from '../context/place.js'
 import type { ErrorBody } from '../error-answer.js'
 import { type CompatibleService, type ServiceError, toOwnError } from '../route/compatible-service.js'
 import type { Route } from '../route/route.js'
@@ -32,22 +32,19 @@ export class CompatiblePaths {
     for (const service of services) {
       const path = `/openapi/${service.name}.json`
       this.table.mount('/v1', [documentEndpoint(path, () => readDocument(service))])
-      this.table.mount('compatible', service.routes.map(endpointOf))
+      this.table.mount(`compatible:${service.name}`, service.routes.map(endpointOf))
     }
   }
 
   /** The place of a request, which is that of a service if the request is one of its clients. */
   placeOf(place: Place, headers: IncomingHttpHeaders): Place {
-    return place.mount === '/v1' && this.find(place, headers) !== undefined ? { ...place, mount: 'compatible' } : place
+    const service = place.mount === '/v1' ? this.services.find(({ owns }) => owns(place.path, headers)) : undefined
+    return service === undefined ? place : { ...place, mount: `compatible:${service.name}` }
   }
 
   /** An error as the client of this request reads it. */
-  toError({ req, state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
-    const service = place.mount === 'compatible' ? this.find(place, req.headers) : undefined
+  toError({ state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
+    const service = this.services.find(({ name }) => name === serviceOf(place.mount))
     return service?.toError(body, identity.requestId) ?? toOwnError(body)
-  }
-
-  private find({ path }: Place, headers: IncomingHttpHeaders): CompatibleService | undefined {
-    return this.services.find(({ owns }) => owns(path, headers))
   }
 }

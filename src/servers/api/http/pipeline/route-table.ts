@@ -10,7 +10,7 @@ import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import { findClosestWord } from '../../../../base/platform/closest-word.js'
 import type { ApiContext, ApiState } from '../context/api-context.js'
-import type { Mount, Place } from '../context/place.js'
+import { type Mount, type Place, serviceOf } from '../context/place.js'
 
 export interface Endpoint {
   readonly methods: readonly string[]
@@ -67,8 +67,10 @@ export class RouteTable {
   private resourceNotFound({ mount, path: given }: Place): Refusal {
     const path = formatForDisplay(given)
     const meant = findClosestWord(given, this.paths.get(mount) ?? [])
-    const suggestion = meant === null ? '' : `; did you mean "${mount === 'compatible' ? '' : mount}${meant}"?`
-    const explanation = mount === '/v1' ? this.explainPath(given) : null
+    const service = serviceOf(mount)
+    const suggestion = meant === null ? '' : `; did you mean "${service === null ? mount : ''}${meant}"?`
+    const served = service === null ? null : `docs/coming-from/${service}.md has the paths that are served`
+    const explanation = mount === '/v1' ? this.explainPath(given) : served
     const more = explanation === null ? '' : `; ${explanation}`
     return new Refusal('not-found', `no such resource: ${path}${suggestion}${more}`, { path })
   }

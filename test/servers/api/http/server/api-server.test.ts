@@ -76,7 +76,8 @@ t.test('the route is checked first, then the key, then the request', async (t) =
   const rows: readonly (readonly [status: number, line: string, ...fields: readonly string[]])[] = [
     [404, 'GET /v1/nothing'],
     [404, 'GET /v1/v1/things', withKey],
-    [404, 'GET //things', withKey],
+    [404, 'GET /v1/things//1', withKey],
+    [401, 'GET //things'],
     [404, 'GET /v1/Things', withKey],
     [404, 'POST /v1/things/1/POKE', withKey],
     [404, 'GET /v1', withKey],
@@ -92,6 +93,8 @@ t.test('the route is checked first, then the key, then the request', async (t) =
     [403, 'POST /v1/things', authorization('Bearer ph_reader'), 'Content-Type: text/plain', 'Content-Length: 0'],
     [400, 'GET /v1/things?colour=red', withKey],
     [200, 'GET /v1/things/?', withKey],
+    [200, 'GET //things', withKey],
+    [200, 'GET //v1//things', withKey],
     [200, 'GET https://localhost/v1/things', withKey],
     [200, 'HEAD /v1/things', withKey],
     [200, 'GET /v1/things/%zz%00', withKey],

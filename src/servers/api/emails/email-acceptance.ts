@@ -63,10 +63,10 @@ export interface BatchStyle<Item> extends EmailStyle<Item> {
 }
 
 /** The emails of one request: a list, or what makes each when it is its turn. */
-export interface RequestList {
-  readonly length: number
-  [Symbol.iterator](): Iterator<EmailRequest | Refusal>
-}
+export type RequestList = { readonly length: number } & (
+  | Iterable<EmailRequest | Refusal>
+  | AsyncIterable<EmailRequest | Refusal>
+)
 
 type AnyCall = Call<unknown, unknown>
 
@@ -135,7 +135,7 @@ class Batch<Item> {
   ) {}
 
   async accept(requests: RequestList): Promise<Accepted> {
-    for (const request of requests) {
+    for await (const request of requests) {
       await this.compose(request, this.items.length)
       if (this.style.inParts) await this.commitFullPart()
       else if (this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)

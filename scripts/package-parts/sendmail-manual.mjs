@@ -25,7 +25,7 @@ const meanings = {
   dataError: 'the server refuses the content of the message',
   noUser: 'a recipient is not an address, or the server refuses it',
   unavailable: 'the server refuses the sender, or the message for another reason',
-  temporaryFailure: 'the server is away, and the message cannot be spooled',
+  temporaryFailure: 'the message cannot be sent now, and it cannot be spooled',
   noPermission: 'the server refuses the key, or the user may not read it',
   configuration: 'the configuration is wrong or cannot be read',
 }
@@ -37,6 +37,7 @@ const page = [
   ...section('Description', [
     toRoff('Reads a message from standard input and hands it to the submission listener of a Posthorn server.'),
     toRoff('While the server is away, the message waits in a spool; the next call sends it, and so does a timer.'),
+    toRoff('A user who may not read the key writes to that spool too.'),
     toRoff('A recipient without a domain is looked up in /etc/aliases, and else gets the domain of the sender.'),
   ]),
   ...section(

@@ -1,4 +1,5 @@
 /** A transport for nodemailer: `createTransport(new PosthornTransport({ url, key }))` sends over the REST API. */
+import { createHash } from 'node:crypto'
 import { Connection, type ConnectionOptions } from './connection.js'
 
 /** What nodemailer hands to a transport. */
@@ -46,9 +47,15 @@ export class PosthornTransport {
     const answer = await this.connection.request({
       ...{ method: 'POST', path: '/v1/emails', contentType: 'message/rfc822', body: Buffer.concat(chunks) },
       query: { from: from === false || from === '' ? undefined : from, to },
+      idempotencyKey: keyOf([messageId, from || '', ...to]),
     })
     const { id } = answer as { readonly id: string }
     const all = [...to]
     return { id, messageId, envelope: { from, to: all }, accepted: all, rejected: [], response: `accepted as ${id}` }
   }
+}
+
+/** A message with the same Message-ID to the same recipients is sent once, also if the program calls nodemailer again. */
+function keyOf(parts: readonly string[]): string {
+  return `nodemailer-${createHash('sha256').update(parts.join('\n')).digest('hex')}`
 }

@@ -3,7 +3,7 @@
  * loopback, where the server's own may be self-signed.
  */
 import { hostname } from 'node:os'
-import SMTPConnection, { type SMTPConnectionSendInfo } from 'nodemailer/lib/smtp-connection'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { isLoopback } from '../../base/platform/ip-address.js'
 import { type ExitCode, exitCodes, SendmailFault } from './exit-codes.js'
 import type { SendmailSettings } from './settings.js'
@@ -21,11 +21,18 @@ const ANSWER_TIMEOUT = 60_000
 
 type Phase = 'connection' | 'login' | 'message'
 
+/** What the server says of the recipients that it does not take. The others have the message. */
+export interface HandedOver {
+  /** Those which the server takes at another time. */
+  readonly deferred: readonly string[]
+  readonly faults: readonly SendmailFault[]
+}
+
 /**
- * Resolves once the server has accepted the message. Throws a SendmailFault: `temporaryFailure` if the server is away or
- * asks to come again.
+ * Resolves once the server has accepted the message, or has refused each recipient. Throws a SendmailFault if it takes
+ * the message for none: `temporaryFailure` if the server is away or asks to come again.
  */
-export async function handOver(settings: SendmailSettings, message: OutgoingMessage): Promise<void> {
+export async function handOver(settings: SendmailSettings, message: OutgoingMessage): Promise<HandedOver> {
   const isLocal = settings.host === 'localhost' || isLoopback(settings.host)
   const connection = new SMTPConnection({
     ...{ host: settings.host, port: settings.port, name: hostname() },
@@ -43,20 +50,41 @@ export async function handOver(settings: SendmailSettings, message: OutgoingMess
       await step(connection, 'login', (done) =>
         connection.login({ user: 'sendmail', pass: key, method: 'PLAIN' }, done),
       )
-    const { sender, recipients, raw } = message
-    const envelope = {
-      from: sender === '' ? (false as const) : sender,
-      to: [...recipients],
-      size: raw.length,
-      use8BitMime: true,
-    }
-    const sent = await step<SMTPConnectionSendInfo>(connection, 'message', (done) =>
-      connection.send(envelope, raw, done),
-    )
-    const [rejected] = sent?.rejectedErrors ?? []
-    if (rejected !== undefined) throw new SendmailFault(exitCodes.noUser, rejected.message)
+    return describeRejections(await sendTo(connection, message))
   } finally {
     connection.quit()
+  }
+}
+
+/** Resolves to the recipients that were refused, also if these are all. */
+async function sendTo(
+  connection: SMTPConnection,
+  { sender, recipients, raw }: OutgoingMessage,
+): Promise<readonly SmtpError[]> {
+  const from = sender === '' ? (false as const) : sender
+  const envelope = { from, to: [...recipients], size: raw.length, use8BitMime: true }
+  const rejections = await step<readonly SmtpError[]>(connection, 'message', (done) =>
+    connection.send(envelope, raw, (error, sent) => {
+      const rejected = (error ?? sent)?.rejectedErrors ?? []
+      if (error && rejected.length === 0) done(error)
+      else done(null, rejected)
+    }),
+  )
+  return rejections ?? []
+}
+
+interface SmtpError extends Error {
+  readonly code?: string | undefined
+  readonly responseCode?: number | undefined
+  readonly command?: string | undefined
+  readonly recipient?: string | undefined
+}
+
+function describeRejections(rejections: readonly SmtpError[]): HandedOver {
+  const isDeferral = (one: SmtpError): boolean => exitCodeOf(one, 'message') === exitCodes.temporaryFailure
+  return {
+    deferred: rejections.filter(isDeferral).flatMap(({ recipient }) => recipient ?? []),
+    faults: rejections.map((one) => toFault(one, 'message')),
   }
 }
 
@@ -79,18 +107,12 @@ function step<Value>(
   })
 }
 
-function toFault(
-  error: Error & { code?: string; responseCode?: number; command?: string },
-  phase: Phase,
-): SendmailFault {
+function toFault(error: SmtpError, phase: Phase): SendmailFault {
   if (error instanceof SendmailFault) return error
   return new SendmailFault(exitCodeOf(error, phase), error.message, phase === 'connection')
 }
 
-function exitCodeOf(
-  { code = '', responseCode = 0, command = '' }: { code?: string; responseCode?: number; command?: string },
-  phase: Phase,
-): ExitCode {
+function exitCodeOf({ code = '', responseCode = 0, command = '' }: SmtpError, phase: Phase): ExitCode {
   // The client itself refuses a message that is larger than the server takes, and addresses with control characters.
   if (responseCode === 0 && (code === 'EMESSAGE' || code === 'EENVELOPE')) return exitCodes.dataError
   if (responseCode < 500) return exitCodes.temporaryFailure

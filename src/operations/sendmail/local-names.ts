@@ -9,7 +9,7 @@ import { exitCodes, SendmailFault } from './exit-codes.js'
 
 /** Aliases that lead to others. */
 const MAX_DEPTH = 10
-const MAX_RECIPIENTS = 1_000
+const MAX_RECIPIENTS = 10_000
 
 export class LocalNames {
   constructor(
@@ -35,8 +35,13 @@ export class LocalNames {
   private follow(name: string, depth: number, found: Set<Address>): void {
     const targets = name.includes('@') || depth === 0 ? undefined : this.aliases.get(name.toLowerCase())
     if (targets === undefined) found.add(this.complete(name))
-    else for (const target of targets) if (found.size < MAX_RECIPIENTS) this.follow(target, depth - 1, found)
+    else for (const target of targets) this.follow(target, depth - 1, found)
+    if (found.size > MAX_RECIPIENTS) throw tooManyFault()
   }
+}
+
+function tooManyFault(): SendmailFault {
+  return new SendmailFault(exitCodes.usage, `the message has more than ${MAX_RECIPIENTS} recipients: send it to a list`)
 }
 
 /** The aliases that name addresses or other names. Programs, files and lists of files are skipped. */

@@ -16,6 +16,8 @@ export interface SendmailSettings {
   readonly port: number
   /** Null if the server trusts this machine's network. */
   readonly key: string | null
+  /** Set if there is a key that this user may not read. */
+  readonly keyFault: SendmailFault | null
   /** The sender if the caller gives none. */
   readonly sender: Address | null
 }
@@ -27,12 +29,12 @@ const DAEMON_FILE = '/etc/posthorn/posthorn.toml'
 const DEFAULT_LISTEN = '127.0.0.1:1587'
 const names = new Set(['server', 'key_file', 'sender'])
 
-/** Throws a SendmailFault `configuration` or `noPermission`. */
+/** Throws a SendmailFault `configuration`. */
 export function readSettings(env: Env, ownFile = OWN_FILE, daemonFile = DAEMON_FILE): SendmailSettings {
   const named = env['POSTHORN_SENDMAIL_CONFIG'] || null
   const file = named ?? ownFile
   const written = readToml(file, named !== null)
-  if (written === null) return { ...readDaemonAddress(env, daemonFile), key: null, sender: null }
+  if (written === null) return { ...readDaemonAddress(env, daemonFile), ...noKey, sender: null }
   const unknown = Object.keys(written).find((name) => !names.has(name))
   if (unknown !== undefined) throw buildFault(file, unknown, 'is unknown; allowed: server, key_file, sender')
   const text = (name: string): string => {
@@ -44,7 +46,7 @@ export function readSettings(env: Env, ownFile = OWN_FILE, daemonFile = DAEMON_F
   if (sender === null && text('sender') !== '') throw buildFault(file, 'sender', 'is not a mail address')
   const server = parseListenAddress(text('server') || DEFAULT_LISTEN)
   if (server === undefined) throw buildFault(file, 'server', 'is not an address with a port such as "127.0.0.1:587"')
-  return { ...toReachable(server), key: text('key_file') === '' ? null : readKey(text('key_file')), sender }
+  return { ...toReachable(server), ...(text('key_file') === '' ? noKey : readKey(text('key_file'))), sender }
 }
 
 function readDaemonAddress(env: Env, daemonFile: string): { readonly host: string; readonly port: number } {
@@ -78,12 +80,17 @@ function readToml(file: string, isNamed: boolean): Readonly<Record<string, unkno
   }
 }
 
-function readKey(file: string): string {
+type Key = Pick<SendmailSettings, 'key' | 'keyFault'>
+
+const noKey: Key = { key: null, keyFault: null }
+
+function readKey(file: string): Key {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return { key: readFileSync(file, 'utf8').trim(), keyFault: null }
   } catch (error) {
-    const code = errorCodeOf(error) === 'EACCES' ? exitCodes.noPermission : exitCodes.configuration
-    throw new SendmailFault(code, `key_file cannot be read: ${errorMessageOf(error)}`)
+    const text = `key_file cannot be read: ${errorMessageOf(error)}`
+    if (errorCodeOf(error) !== 'EACCES') throw new SendmailFault(exitCodes.configuration, text)
+    return { key: null, keyFault: new SendmailFault(exitCodes.noPermission, text) }
   }
 }
 

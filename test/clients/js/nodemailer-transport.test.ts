@@ -37,6 +37,19 @@ t.test('a message with an attachment goes to To, Cc and Bcc, and the message doe
   t.match(parsed.attachments, [{ filename: 'bill.txt', content: Buffer.from('a,b\n') }])
 })
 
+t.test('a message with the same Message-ID to the same recipients is sent once', async (t) => {
+  const { app, host } = await openPlainApi(t)
+  const transport = createTransport(new PosthornTransport({ url: `http://${host}`, key: app.key }))
+  const mail = { from: 'app@a.test', to: 'bob@b.test', messageId: '<bill-1@a.test>', date: new Date(0), text: 'a line' }
+  const first = await transport.sendMail(mail)
+  t.equal((await transport.sendMail(mail)).id, first.id)
+  await t.rejects(transport.sendMail({ ...mail, text: 'another line' }), { name: 'PosthornError', status: 409 })
+  t.not((await transport.sendMail({ ...mail, to: 'carol@b.test' })).id, first.id)
+  const { messageId: _, ...anonymous } = mail
+  t.not((await transport.sendMail(anonymous)).id, (await transport.sendMail(anonymous)).id)
+  t.equal(app.rows<{ n: number }>('select count(*) n from emails')[0]?.n, 4)
+})
+
 t.test('a refusal reaches the caller of nodemailer', async (t) => {
   const { app, host } = await openPlainApi(t)
   const transport = createTransport(new PosthornTransport({ url: `http://${host}`, key: app.key }))

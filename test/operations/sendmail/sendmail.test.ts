@@ -1,7 +1,7 @@
 /** sendmail with a real daemon, and without one: what is sent, spooled and refused, with its exit status. */
 
-import { spawn } from 'node:child_process'
-import { chmodSync, linkSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -120,9 +120,65 @@ t.test('what cannot be sent or spooled has its exit status', async (t) => {
   t.match(await machine.sendmail(['x@b.test'], letter), { status: 75, stderr: /cannot be spooled/ })
 })
 
+t.test('more recipients than the server takes at once all get the message, and once', async (t) => {
+  const sink = await openSink({ script: { rcpt: refuseFrom(100) } })
+  t.teardown(() => sink.close())
+  const machine = openMachine(t)
+  machine.configure(`server = "127.0.0.1:${sink.port}"\n`)
+  const recipients = Array.from({ length: 250 }, (_, number) => `to${number}@b.test`)
+  t.same(await machine.sendmail(['-i', ...recipients], letter), { status: 0, stdout: '', stderr: '' })
+  t.same(
+    sink.messages.flatMap(({ rcptTo }) => rcptTo),
+    recipients.map((recipient) => `<${recipient}>`),
+  )
+  t.same(
+    sink.messages.map(({ rcptTo }) => rcptTo.length),
+    [100, 100, 50],
+  )
+  const keys = sink.messages.map(({ raw }) => raw.toString().match(/^X-Service-Idempotency-Key: .+$/gm))
+  t.equal(new Set(keys.map(String)).size, 3, 'each transaction has its own key')
+  t.ok(keys.every((found) => found?.length === 1))
+})
+
+/** A server that takes a number of recipients in a transaction. */
+function refuseFrom(limit: number): (question: { connection: number }) => string {
+  const counts = new Map<number, number>()
+  return ({ connection }) => {
+    const count = (counts.get(connection) ?? 0) + 1
+    counts.set(connection, count)
+    return count > limit ? '452 4.5.3 too many recipients' : '250 ok'
+  }
+}
+
+t.test(
+  'a recipient for later waits in the spool, an unknown one is named, and the others get the message',
+  async (t) => {
+    const answers = new Map([
+      ['later@b.test', '450 4.2.1 later'],
+      ['none@b.test', '550 5.1.1 unknown'],
+    ])
+    const rcpt = ({ line }: { line: string }): string => answers.get(/<(.+?)>/.exec(line)?.[1] ?? '') ?? '250 ok'
+    const sink = await openSink({ script: { rcpt } })
+    t.teardown(() => sink.close())
+    const machine = openMachine(t)
+    machine.configure(`server = "127.0.0.1:${sink.port}"\n`)
+    const first = await machine.sendmail(['one@b.test', 'later@b.test', 'none@b.test'], letter)
+    t.match(first, { status: 67, stderr: /^sendmail: .*550 5\.1\.1 unknown\n$/ })
+    t.match(await machine.sendmail(['-bp']), { stdout: /^\S+ <\S+> later@b\.test\n$/ })
+    t.match(await machine.sendmail(['-q']), { status: 75, stderr: /stays in the spool: .*450/ })
+    answers.delete('later@b.test')
+    t.match(await machine.sendmail(['-q']), { status: 0 })
+    t.same(readdirSync(machine.spool), [])
+    t.same(
+      sink.messages.map(({ rcptTo }) => rcptTo),
+      [['<one@b.test>'], ['<later@b.test>']],
+    )
+  },
+)
+
 t.test('the spool reads neither links nor broken files, and keeps what was refused', async (t) => {
   const folder = temporaryFolder(t)
-  const spool = new MailSpool(folder)
+  const spool = new MailSpool(folder, true)
   spool.add({ sender: '', recipients: ['a@b.test'], raw: Buffer.from('x: y\r\n') }, 1)
   spool.add({ sender: 'c@d.test', recipients: ['a@b.test'], raw: Buffer.from('x: z\r\n') }, 2)
   const [first = '', second = ''] = readdirSync(folder)
@@ -130,6 +186,11 @@ t.test('the spool reads neither links nor broken files, and keeps what was refus
   linkSync(join(folder, second), join(folder, 'z'))
   writeFileSync(join(folder, '1.mail'), 'no envelope\n')
   writeFileSync(join(folder, '2.mail'), '{"sender":"x","recipients":[1]}\n')
+  writeFileSync(join(folder, '3.mail'), '{"sender":"x@d.test","recipients":["a\\u001b[2J@b.test"]}\n')
+  writeFileSync(join(folder, '4.mail'), '{"sender":"x@d.test","recipients":[]}\n')
+  writeFileSync(join(folder, 'a\u001b[2J.mail'), '{"sender":"x@d.test","recipients":["a@b.test"]}\n')
+  spawnSync('mkfifo', [join(folder, '5.mail')])
+  mkdirSync(join(folder, '6.mail'))
   const found = [...spool.messages()]
   t.same(found, [
     { id: first.slice(0, -5), message: { sender: '', recipients: ['a@b.test'], raw: Buffer.from('x: y\r\n') } },

@@ -16,7 +16,7 @@ function files(t: Test, content: Readonly<Record<string, string>>): (name: strin
 t.test('the file names server, key and sender', async (t) => {
   const at = files(t, { key: 'ph_secret\n' })
   writeFileSync(at('own.toml'), `server = "[::1]:587"\nkey_file = "${at('key')}"\nsender = "host1@a.test"\n`)
-  const expected = { host: '::1', port: 587, key: 'ph_secret', sender: 'host1@a.test' }
+  const expected = { host: '::1', port: 587, key: 'ph_secret', keyFault: null, sender: 'host1@a.test' }
   t.same(readSettings({ POSTHORN_SENDMAIL_CONFIG: at('own.toml') }), expected)
   t.same(readSettings({}, at('own.toml')), expected)
 })
@@ -25,14 +25,20 @@ t.test('without it, the first submission listener of the daemon is used', async 
   const at = files(t, { 'daemon.toml': '[submission]\nlisten = ["0.0.0.0:2587", "127.0.0.1:1"]\n', 'empty.toml': '' })
   const none = at('none.toml')
   t.same(readSettings({ POSTHORN_CONFIG: at('daemon.toml') }, none), {
-    ...{ host: '127.0.0.1', port: 2587, key: null, sender: null },
+    ...{ host: '127.0.0.1', port: 2587, key: null, keyFault: null, sender: null },
   })
   t.match(readSettings({ POSTHORN_CONFIG: at('empty.toml') }, none), { host: '127.0.0.1', port: 1587 })
   t.match(readSettings({}, none, none), { host: '127.0.0.1', port: 1587 })
 })
 
 t.test('the shipped file is valid', async (t) => {
-  t.same(readSettings({}, 'config/sendmail.toml'), { host: '127.0.0.1', port: 587, key: null, sender: null })
+  t.same(readSettings({}, 'config/sendmail.toml'), {
+    host: '127.0.0.1',
+    port: 587,
+    key: null,
+    keyFault: null,
+    sender: null,
+  })
 })
 
 t.test('a fault of the configuration is named', async (t) => {

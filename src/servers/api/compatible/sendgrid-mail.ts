@@ -8,7 +8,6 @@ import { findCustomFieldFault } from '../../../outbound/sending/custom-fields.js
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import type { RequestedBody } from '../../../outbound/sending/message-content.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import type { RequestList } from '../emails/email-acceptance.js'
 import {
   addressText,
   bodyText,
@@ -109,31 +108,31 @@ export const sendGridMail = fields
 type Personalization = SendGridMail['personalizations'][number]
 
 /** The emails of a request. Each is made when it is its turn. */
-export class SendGridEmails implements RequestList {
+export class SendGridEmails {
   constructor(private readonly mail: SendGridMail) {}
 
   get length(): number {
     return this.mail.personalizations.length
   }
 
-  *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
-    for (const one of this.mail.personalizations) yield madeOrRefused(() => this.toEmail(one))
+  async *[Symbol.asyncIterator](): AsyncGenerator<EmailRequest | Refusal> {
+    for (const one of this.mail.personalizations) yield await madeOrRefused(() => this.toEmail(one))
   }
 
-  private toEmail(one: Personalization): EmailRequest | Refusal {
+  private async toEmail(one: Personalization): Promise<EmailRequest | Refusal> {
     const { mail } = this
     const { substitutions = {} } = one
     const at = one.send_at ?? mail.send_at
-    const headers = replaceInFields(mergeHeaders(mail.headers, one.headers), substitutions)
-    const subject = replaceInLine('subject', one.subject ?? mail.subject, substitutions)
+    const headers = await replaceInFields(mergeHeaders(mail.headers, one.headers), substitutions)
+    const subject = await replaceInLine('subject', one.subject ?? mail.subject, substitutions)
     if (headers instanceof Refusal) return headers
     if (subject instanceof Refusal) return subject
     const { click_tracking: click, open_tracking: open } = mail.tracking_settings ?? {}
     return toEmailRequest({
       ...{ from: one.from ?? mail.from, to: one.to, cc: one.cc, bcc: one.bcc, subject },
       reply_to: mail.reply_to_list ?? (mail.reply_to === undefined ? undefined : [mail.reply_to]),
-      html: replaceInBody(this.bodyOf('text/html'), substitutions),
-      text: replaceInBody(this.bodyOf('text/plain'), substitutions),
+      html: await replaceInBody(this.bodyOf('text/html'), substitutions),
+      text: await replaceInBody(this.bodyOf('text/plain'), substitutions),
       headers: Object.keys(headers).length === 0 ? undefined : headers,
       tags: toTags(mail.categories ?? [], { ...mail.custom_args, ...one.custom_args }).slice(0, MAX_TAGS),
       scheduled_for: at === undefined ? undefined : new Date(at * 1_000).toISOString(),
@@ -161,22 +160,28 @@ function toFile({ content, filename, type, disposition, content_id: id }: z.outp
 type Words = Readonly<Record<string, string>>
 
 /** A value may have line ends, which a field must not have. */
-function replaceInLine(field: string, text: string | undefined, words: Words): string | undefined | Refusal {
+async function replaceInLine(
+  field: string,
+  text: string | undefined,
+  words: Words,
+): Promise<string | undefined | Refusal> {
   if (text === undefined || Object.keys(words).length === 0) return text
-  const replaced = replaceWords(text, words)
+  const replaced = await replaceWords(text, words)
   const parsed = subject.safeParse(replaced)
   if (parsed.success) return replaced
   const message = `${field}: ${parsed.error.issues[0]?.message ?? 'is not valid'} after its substitutions`
   return new Refusal('invalid-parameter', message, { field, value: replaced.slice(0, 100) })
 }
 
-function replaceInFields(fields: Words, words: Words): Words | Refusal {
+async function replaceInFields(fields: Words, words: Words): Promise<Words | Refusal> {
   if (Object.keys(words).length === 0) return fields
-  const replaced = Object.entries(fields).map(([name, value]) => [name, replaceWords(value, words)] as const)
-  for (const [name, value] of replaced) {
+  const replaced: Record<string, string> = {}
+  for (const [name, written] of Object.entries(fields)) {
+    const value = await replaceWords(written, words)
+    replaced[name] = value
     const fault = findCustomFieldFault(name, value)
     if (fault !== null)
       return new Refusal('invalid-parameter', `headers.${name}: ${fault}`, { field: `headers.${name}` })
   }
-  return Object.fromEntries(replaced)
+  return replaced
 }

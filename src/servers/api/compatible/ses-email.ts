@@ -7,7 +7,6 @@ import { isRecord } from '../../../base/platform/records.js'
 import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import type { RequestList } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData } from '../emails/email-fields.js'
 import { customHeaders, type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
 import { parseJsonBody } from '../http/input/json-body.js'
@@ -213,15 +212,15 @@ export const sesBulkEmail = bulkFields.meta({
 })
 
 /** The emails of such a request. Each is made when it is its turn. */
-export class SesBulkEmails implements RequestList {
+export class SesBulkEmails {
   constructor(private readonly bulk: SesBulk) {}
 
   get length(): number {
     return this.bulk.BulkEmailEntries.length
   }
 
-  *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
-    for (const one of this.bulk.BulkEmailEntries) yield madeOrRefused(() => this.toEmail(one))
+  async *[Symbol.asyncIterator](): AsyncGenerator<EmailRequest | Refusal> {
+    for (const one of this.bulk.BulkEmailEntries) yield await madeOrRefused(() => this.toEmail(one))
   }
 
   private toEmail({ Destination: at, ReplacementTags, ReplacementEmailContent }: z.output<typeof entry>): EmailRequest {

@@ -4,7 +4,6 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
 import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import type { RequestList } from '../emails/email-acceptance.js'
 import {
   addressText,
   bodyText,
@@ -99,38 +98,38 @@ type Recipient = ZeptoMail['to'][number]
 type Values = Readonly<Record<string, unknown>>
 
 /** The emails of a batch: one for each recipient, with values of each. Each is made when it is its turn. */
-export class ZeptoMailEmails implements RequestList {
+export class ZeptoMailEmails {
   constructor(private readonly mail: ZeptoMail) {}
 
   get length(): number {
     return this.mail.to.length
   }
 
-  *[Symbol.iterator](): Generator<EmailRequest | Refusal> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<EmailRequest | Refusal> {
     for (const one of this.mail.to)
-      yield madeOrRefused(() => this.toEmail([one], { ...this.mail.merge_info, ...one.merge_info }))
+      yield await madeOrRefused(() => this.toEmail([one], { ...this.mail.merge_info, ...one.merge_info }))
   }
 
-  /** One email to all recipients. Throws a Refusal. */
-  toOne(): EmailRequest {
+  /** One email to all recipients. Rejects with a Refusal. */
+  async toOne(): Promise<EmailRequest> {
     const { to, merge_info: values = {} } = this.mail
     if (to.length > MAX_RECIPIENTS) {
       const message = `to: at most ${MAX_RECIPIENTS} recipients; /v1.1/email/batch sends an email to each`
       throw new Refusal('invalid-parameter', message, { field: 'to', value: to.length })
     }
-    const email = withRules(this.toEmail(to, values))
+    const email = withRules(await this.toEmail(to, values))
     if (email instanceof Refusal) throw email
     return email
   }
 
-  private toEmail(to: readonly Recipient[], values: Values): EmailRequest {
+  private async toEmail(to: readonly Recipient[], values: Values): Promise<EmailRequest> {
     const { mail } = this
     const template = mail.template_key ?? mail.template_alias
     const words = template === undefined ? toWords(values) : {}
     return toEmailRequest({
       ...{ from: mail.from, to: to.map(({ email_address }) => email_address), cc: mail.cc, bcc: mail.bcc },
-      ...{ reply_to: mail.reply_to, headers: mail.mime_headers, subject: replaceInSubject(mail.subject, words) },
-      ...{ html: replaceInBody(mail.htmlbody, words), text: replaceInBody(mail.textbody, words) },
+      ...{ reply_to: mail.reply_to, headers: mail.mime_headers, subject: await replaceInSubject(mail.subject, words) },
+      ...{ html: await replaceInBody(mail.htmlbody, words), text: await replaceInBody(mail.textbody, words) },
       ...{ template_alias: template, template_data: template === undefined ? undefined : { ...values } },
       tracking: { open: mail.track_opens, click: mail.track_clicks },
       tags: mail.client_reference ? [{ name: 'client_reference', value: mail.client_reference }] : [],
@@ -166,10 +165,11 @@ function toWords(values: Values): Readonly<Record<string, string>> {
 }
 
 /** Line ends of values become blanks: a subject is one line. */
-function replaceInSubject(subject: string | undefined, words: Readonly<Record<string, string>>): string | undefined {
-  return subject === undefined
-    ? undefined
-    : replaceWords(subject, words)
-        .replace(/[\r\n]+/g, ' ')
-        .slice(0, MAX_SUBJECT)
+async function replaceInSubject(
+  subject: string | undefined,
+  words: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  if (subject === undefined) return undefined
+  const replaced = await replaceWords(subject, words)
+  return replaced.replace(/[\r\n]+/g, ' ').slice(0, MAX_SUBJECT)
 }

@@ -65,7 +65,7 @@ async function send(acceptance: EmailAcceptance, call: Call<undefined, ZeptoMail
   const emails = new ZeptoMailEmails(call.body)
   const accepted = isBatch
     ? await acceptance.acceptAll(call, emails satisfies RequestList, batchStyle)
-    : await acceptance.accept(call, emails.toOne(), style)
+    : await acceptance.accept(call, await emails.toOne(), style)
   return { kind: 'text', status: 201, ...accepted }
 }
 

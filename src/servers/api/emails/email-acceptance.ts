@@ -71,10 +71,10 @@ export interface BatchStyle<Item> extends EmailStyle<Item> {
 }
 
 /** The emails of one request: a list, or what makes each when it is its turn. */
-export interface RequestList {
-  readonly length: number
-  [Symbol.iterator](): Iterator<EmailRequest | Refusal>
-}
+export type RequestList = { readonly length: number } & (
+  | Iterable<EmailRequest | Refusal>
+  | AsyncIterable<EmailRequest | Refusal>
+)
 
 type AnyCall = Call<unknown, unknown>
 
@@ -164,7 +164,7 @@ class Batch<Item> {
 
   private async acceptFrom(start: number, requests: RequestList): Promise<Accepted> {
     let index = 0
-    for (const request of requests) {
+    for await (const request of requests) {
       if (index >= start) await this.compose(request, index)
       index += 1
       if (!this.style.inParts && this.bytes > MAX_COMMIT_BYTES) throw buildTooLargeRefusal(this.bytes)

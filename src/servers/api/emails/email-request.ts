@@ -188,9 +188,11 @@ export function withRules(email: EmailRequest): EmailRequest | Refusal {
 }
 
 /** An email of a list, or the Refusal that making it throws. */
-export function madeOrRefused(make: () => EmailRequest | Refusal): EmailRequest | Refusal {
+export async function madeOrRefused(
+  make: () => EmailRequest | Refusal | Promise<EmailRequest | Refusal>,
+): Promise<EmailRequest | Refusal> {
   try {
-    const made = make()
+    const made = await make()
     return made instanceof Refusal ? made : withRules(made)
   } catch (error) {
     if (error instanceof Refusal) return error

@@ -41,10 +41,19 @@ export class CompatiblePaths {
     return place.mount === '/v1' && this.find(place, headers) !== undefined ? { ...place, mount: 'compatible' } : place
   }
 
+  /** Names the request to the client in the answer, where the client looks for its id. */
+  nameRequest(ctx: ApiContext): void {
+    const field = this.serviceOf(ctx)?.requestIdField
+    if (field !== undefined) ctx.res.setHeader(field, ctx.state.identity.requestId)
+  }
+
   /** An error as the client of this request reads it. */
-  toError({ req, state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
-    const service = place.mount === 'compatible' ? this.find(place, req.headers) : undefined
-    return service?.toError(body, identity.requestId) ?? toOwnError(body)
+  toError(ctx: ApiContext, body: ErrorBody): ServiceError {
+    return this.serviceOf(ctx)?.toError(body, ctx.state.identity.requestId) ?? toOwnError(body)
+  }
+
+  private serviceOf({ req, state: { place } }: ApiContext): CompatibleService | undefined {
+    return place.mount === 'compatible' ? this.find(place, req.headers) : undefined
   }
 
   private find({ path }: Place, headers: IncomingHttpHeaders): CompatibleService | undefined {

@@ -1,5 +1,5 @@
 /**
- * Hosts that relay: Postfix, Exim, msmtp and nullmailer hand over what programs of such a host write, from root at a
+ * Hosts that relay: Postfix, Exim, OpenSMTPD, msmtp and nullmailer hand over what programs of such a host write, from root at a
  * name that nobody can verify. The mail arrives, and so do the bounces of the hosts themselves.
  */
 import { writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import t from 'tap'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { eximSatellite, skipWithoutExim } from '../helpers/programs/exim.js'
 import { sendByNullmailer, skipWithoutNullmailer } from '../helpers/programs/nullmailer.js'
+import { skipWithoutOpenSmtpd, startOpenSmtpd } from '../helpers/programs/opensmtpd.js'
 import { type RelayTarget, startPostfixSatellite } from '../helpers/programs/postfix.js'
 import { runProgram, skipWithoutSasl } from '../helpers/programs/run-program.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
@@ -52,6 +53,17 @@ t.test('Exim', { skip: skipWithoutExim() }, async (t) => {
   t.match(await waitForMail('exim@sink.test'), /^From: (?:Cron Daemon )?<?host1@sender\.test>?\r$/m)
   await exim.deliver('exim-owner@sink.test', 'nobody@sink.test', refused)
   t.match(await waitForMail('exim-owner@sink.test'), /^From: Mail Delivery System <host1@sender\.test>\r$/m)
+})
+
+t.test('OpenSMTPD', { skip: skipWithoutOpenSmtpd() }, async (t) => {
+  const { send, log } = await startOpenSmtpd(t, target)
+  const to = 'opensmtpd@sink.test'
+  t.match(await send('root@host.lan', to, cron(to)), { status: 0 })
+  t.match(await waitForMail(to), /^From: Cron Daemon <host1@sender\.test>\r$/m, log.join('\n'))
+  t.match(await send('opensmtpd-owner@sink.test', 'nobody@sink.test', refused), { status: 0 })
+  const bounce = await waitForMail('opensmtpd-owner@sink.test')
+  t.match(bounce, /^From: Mailer Daemon <host1@sender\.test>\r$/m)
+  t.match(bounce, /X-Service-Tag: found "alone"/)
 })
 
 t.test('msmtp', { skip: skipWithout('msmtp') }, async (t) => {

@@ -62,6 +62,14 @@ export const looseBase64 = z
   .transform((text) => (/\s/.test(text) ? text.replace(/\s+/g, '') : text))
   .pipe(base64)
 
+const ownFields = new Set(['sender', 'date', 'mime-version', 'return-path', 'received'])
+
+/** Whether this server writes the header field itself. Clients send such fields of a composed message along. */
+export function isOwnField(name: string): boolean {
+  const lower = name.toLowerCase()
+  return ownFields.has(lower) || lower.startsWith('content-')
+}
+
 /** Text, a number or a switch, as text. */
 export const plainText = z.union([z.string(), z.number(), z.boolean()]).transform(String)
 

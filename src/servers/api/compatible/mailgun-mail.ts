@@ -11,7 +11,7 @@ import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { RequestList } from '../emails/email-acceptance.js'
 import { type EmailRequest, emailRules } from '../emails/email-request.js'
 import { parseInput } from '../http/input/parse-input.js'
-import { mergeHeaders, toEmailRequest, toFiles, toTags } from './fields.js'
+import { isOwnField, mergeHeaders, toEmailRequest, toFiles, toTags } from './fields.js'
 import { type MailgunFields, mailgunAddresses, variablesField } from './mailgun-fields.js'
 import {
   fillTexts,
@@ -29,8 +29,6 @@ const MAX_TOTAL = 1_073_741_824
 /** Characters, in JSON. */
 const MAX_PERSONAL_DATA = 65_536
 
-/** Fields that every message has, and that clients send along. They are ours to write. */
-const ownFields = new Set(['sender', 'date', 'mime-version', 'return-path', 'received'])
 const VARIABLES_FIELD = 'x-mailgun-variables'
 
 const checked: z.ZodType = z.custom<EmailRequest>().check(...emailRules)
@@ -219,7 +217,7 @@ function isReplyTo(name: string): boolean {
 /** The fields that the message gets. Links of the service are not in them, and then not their companion either. */
 function collectHeaders(given: MailgunFields['h']): readonly (readonly [string, string])[] {
   const kept = Object.entries(mergeHeaders(given))
-    .filter(([name]) => !ownFields.has(name.toLowerCase()) && name.toLowerCase() !== VARIABLES_FIELD)
+    .filter(([name]) => !isOwnField(name) && name.toLowerCase() !== VARIABLES_FIELD)
     .map(([name, value]) => [name, isListField(name) ? removeFieldLinks(value) : value] as const)
     .filter(([, value]) => value !== '')
   const hasLinks = kept.some(([name]) => isListField(name))

@@ -42,12 +42,14 @@ export function postmarkError(refusal: Refusal): PostmarkError {
   return { ErrorCode: codes[error.code]?.[1] ?? 300, Message: describe(error) }
 }
 
-/** Clients read the addresses out of this text. */
+/** Clients read the addresses out of this text: that for Node.js at the first place, that for Ruby at the second. */
 function describe({ code, message, details = {} }: ErrorBody['error']): string {
   const { suppressed } = details
   if (code !== 'all_recipients_suppressed' || !Array.isArray(suppressed)) return message
+  const addresses = suppressed.join(', ')
   return (
     'You tried to send to recipients that are on the suppression list. ' +
-    `Found inactive addresses: ${suppressed.join(', ')}. Inactive recipients get no mail until you remove them from it.`
+    `Found inactive addresses: ${addresses}. Inactive recipients get no mail until you remove from the list ` +
+    `these inactive addresses: ${addresses}.`
   )
 }

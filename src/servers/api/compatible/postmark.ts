@@ -16,6 +16,7 @@ import type { CompatibleService } from '../http/route/compatible-service.js'
 import { type Route, route } from '../http/route/route.js'
 import {
   addressList,
+  isOwnField,
   looseBase64,
   oneAddress,
   plainText,
@@ -36,6 +37,11 @@ const file = z.object({
   ContentID: z.string().max(255).optional(),
 })
 
+/** The fields that the message gets. The library for Ruby sends those of a composed message. */
+function toOwnHeaders(list: readonly { readonly Name: string; readonly Value: string }[]): unknown {
+  return Object.fromEntries(list.filter(({ Name }) => !isOwnField(Name)).map(({ Name, Value }) => [Name, Value]))
+}
+
 const fields = z.object({
   From: oneAddress,
   To: recipientList,
@@ -48,7 +54,7 @@ const fields = z.object({
   Tag: z.string().max(MAX_TAG_TEXT).optional(),
   Metadata: z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText).optional(),
   Headers: withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', z.array(z.object({ Name: z.string(), Value: z.string() })))
-    .transform((list): unknown => Object.fromEntries(list.map(({ Name, Value }) => [Name, Value])))
+    .transform(toOwnHeaders)
     .pipe(customHeaders)
     .optional(),
   TrackOpens: z.boolean().optional(),

@@ -19,6 +19,7 @@ export function sesService(acceptance: EmailAcceptance, messages: MessageAccepta
     keyScheme: { type: 'apiKey', in: 'header', name: 'Authorization' },
     owns: (path) => path.startsWith('/v2/email/'),
     routes: [sendRoute(acceptance, messages), sendSeveralRoute(acceptance)],
+    requestIdField: 'x-amzn-RequestId',
     errorSchema: z.object({ message: z.string() }).meta({ id: 'SesError' }),
     toError,
   }

@@ -4,6 +4,7 @@ import { simpleParser } from 'mailparser'
 import { Errors, Models, ServerClient } from 'postmark'
 import t from 'tap'
 import { openPlainApi } from '../../../helpers/http/plain-api.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 const { app, sink, host } = await openPlainApi(t)
 const client = new ServerClient(app.key, { useHttps: false, requestHost: host })
@@ -72,6 +73,18 @@ t.test('errors are of the class that the library makes of them', async (t) => {
     ErrorCode: 0,
     Message: 'Message OK, but will not deliver to these inactive addresses: gone@b.test',
   })
+})
+
+t.test('fields of a composed message that clients send along are left out', async (t) => {
+  const Headers = ['Mime-Version', 'Content-Transfer-Encoding', 'Date'].map((Name) => ({ Name, Value: '1.0' }))
+  const email = { From: 'app@a.test', To: 'composed@b.test', Subject: 'hello', TextBody: 'a line' }
+  const { ErrorCode } = await client.sendEmail({ ...email, Headers: [...Headers, { Name: 'X-Own', Value: '1' }] })
+  t.equal(ErrorCode, 0)
+  const found = await waitUntil('the mail', () =>
+    sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith('<composed@b.test>')),
+  )
+  t.match(found.raw.toString(), /^X-Own: 1\r$/m)
+  t.notMatch(found.raw.toString(), /^Date: 1\.0\r$/m)
 })
 
 t.test('a batch answers for each of its messages', async (t) => {

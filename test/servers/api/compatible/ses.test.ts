@@ -29,7 +29,7 @@ const simple = (to: string): SendEmailCommandInput => ({
 })
 
 t.test('an email of parts arrives', async (t) => {
-  const { MessageId: id = '' } = await client.send(
+  const { MessageId: id = '', $metadata: metadata } = await client.send(
     new SendEmailCommand({
       FromEmailAddress: '"The App, Inc." <app@a.test>',
       Destination: { ToAddresses: ['Bob <bob@b.test>'], CcAddresses: ['carol@b.test'], BccAddresses: ['eve@b.test'] },
@@ -46,6 +46,7 @@ t.test('an email of parts arrives', async (t) => {
       ConfigurationSetName: 'default',
     }),
   )
+  t.match(metadata.requestId, /^[0-9a-f-]{36}$/)
   const { tags, recipients } = await app.waitUntilSettled(id)
   t.same(tags, [{ name: 'customer', value: '17' }])
   t.equal(recipients.length, 3)

@@ -167,6 +167,7 @@ export class ApiApp {
     const area = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix))?.area : undefined
     state.isQuiet = isProbe(state.place) || area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
     state.identity = this.resolve(ctx, state.isQuiet || area !== undefined)
+    this.compatible.nameRequest(ctx)
     this.parts.accessLog.logOnClose(ctx)
     if (this.phase === 'draining') ctx.res.shouldKeepAlive = false
     await next()

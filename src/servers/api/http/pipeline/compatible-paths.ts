@@ -42,9 +42,18 @@ export class CompatiblePaths {
     return service === undefined ? place : { ...place, mount: `compatible:${service.name}` }
   }
 
+  /** Names the request to the client in the answer, where the client looks for its id. */
+  nameRequest(ctx: ApiContext): void {
+    const field = this.serviceOf(ctx)?.requestIdField
+    if (field !== undefined) ctx.res.setHeader(field, ctx.state.identity.requestId)
+  }
+
   /** An error as the client of this request reads it. */
-  toError({ state: { place, identity } }: ApiContext, body: ErrorBody): ServiceError {
-    const service = this.services.find(({ name }) => name === serviceOf(place.mount))
-    return service?.toError(body, identity.requestId) ?? toOwnError(body)
+  toError(ctx: ApiContext, body: ErrorBody): ServiceError {
+    return this.serviceOf(ctx)?.toError(body, ctx.state.identity.requestId) ?? toOwnError(body)
+  }
+
+  private serviceOf({ state: { place } }: ApiContext): CompatibleService | undefined {
+    return this.services.find(({ name }) => name === serviceOf(place.mount))
   }
 }

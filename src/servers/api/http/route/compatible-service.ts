@@ -22,6 +22,8 @@ export interface CompatibleService {
   /** Whether a request for this path is one of its clients. The path is below the version of our interface. */
   readonly owns: (path: string, headers: IncomingHttpHeaders) => boolean
   readonly routes: readonly Route[]
+  /** The header field of answers in which its clients look for the id of the request, if there is one. */
+  readonly requestIdField?: string
   /** The body of its errors. */
   readonly errorSchema: z.ZodType
   /** Says an error as its clients read it. */

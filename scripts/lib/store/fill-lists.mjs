@@ -60,6 +60,8 @@ export function fillLists(insert, { workspace, count, begin, end }) {
       events: `'["email.delivered"]'`,
       enabled: '0',
       secret: "'whsec_x'",
+      format: "'posthorn'",
+      content: "'none'",
     },
     ...{ event_cursor: `(select max(seq) from events)`, created_at: ':begin', updated_at: ':begin' },
   })

@@ -58,7 +58,7 @@ const daemon = await startDaemon({
   stopTimeouts: { listeners: 100, delivery: 100 },
 })
 const { read, commit } = daemon.database
-const [user] = userByEmail(read, { email })
+const [user] = await userByEmail(read, { email })
 await commit([
   setOperatorWorkspace(workspaceId),
   setPassword({ id: user.id, hash: await createPasswordHasher().hash(password) }),

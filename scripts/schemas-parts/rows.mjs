@@ -146,20 +146,21 @@ const LEFT_EMPTY = ['erasures']
 export async function fillTables(database) {
   const row = rowOf(database.read)
   const own = records(await generateDkimKey())
-  const tables = tablesOf(database.read)
+  const tables = await tablesOf(database.read)
   const named = Object.keys(own).filter((table) => tables.includes(table))
   const others = tables.filter((table) => !(table in own) && !LEFT_EMPTY.includes(table))
-  const countOf = (table) => database.read(`select count(*) as n from ${table}`, [])[0].n
-  const writesOf = (table) =>
-    (own[table] ?? [{}]).map((given) => {
-      const columns = columnsOf(database.read, table)
-      const known = columns.filter(({ name }) => name in given).map(({ name }) => [name, given[name]])
-      const usual = { ...usualValues(columns), ...defaultsOf(database, table) }
-      return row(table, { ...usual, ...Object.fromEntries(known) })
-    })
-  await database.commit(named.flatMap(writesOf))
-  for (const table of others) if (countOf(table) === 0) await database.commit(writesOf(table))
-  return tables.reduce((sum, table) => sum + countOf(table), 0)
+  const countOf = async (table) => (await database.read(`select count(*) as n from ${table}`, []))[0].n
+  const writeOf = async (table, given) => {
+    const columns = await columnsOf(database.read, table)
+    const known = columns.filter(({ name }) => name in given).map(({ name }) => [name, given[name]])
+    const usual = { ...usualValues(columns), ...(await defaultsOf(database, table)) }
+    return row(table, { ...usual, ...Object.fromEntries(known) })
+  }
+  const writesOf = (table) => Promise.all((own[table] ?? [{}]).map((given) => writeOf(table, given)))
+  await database.commit((await Promise.all(named.map(writesOf))).flat())
+  for (const table of others) if ((await countOf(table)) === 0) await database.commit(await writesOf(table))
+  const counts = await Promise.all(tables.map(countOf))
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 function usualValues(columns) {
@@ -169,9 +170,11 @@ function usualValues(columns) {
 }
 
 /** What the schema gives a column that an insert leaves out. */
-function defaultsOf({ read }, table) {
-  const columns = read('select name, dflt_value as value from pragma_table_info(?) where dflt_value is not null', [
-    table,
-  ])
-  return Object.fromEntries(columns.map(({ name, value }) => [name, read(`select ${value} as value`, [])[0].value]))
+async function defaultsOf({ read }, table) {
+  const columns = await read(
+    'select name, dflt_value as value from pragma_table_info(?) where dflt_value is not null',
+    [table],
+  )
+  const defaultOf = async ({ name, value }) => [name, (await read(`select ${value} as value`, []))[0].value]
+  return Object.fromEntries(await Promise.all(columns.map(defaultOf)))
 }

@@ -32,6 +32,10 @@ const properties = {
   PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '300',
   PROPERTY_SEED: process.env.PROPERTY_SEED ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''),
 }
+if (process.env.POSTHORN_TEST_READS !== undefined) {
+  properties.POSTHORN_TEST_READS = process.env.POSTHORN_TEST_READS
+  properties.POSTHORN_TEST_SEED = process.env.POSTHORN_TEST_SEED ?? String(Date.now() % 1_000_000)
+}
 process.stdout.write(
   `${Object.entries(properties)
     .map((pair) => pair.join('='))

@@ -36,6 +36,6 @@ for (const { says, limits, cases } of smsLimits) {
 t.test('verification codes without a provider', async (t) => {
   const one = await createWorld(t)
   for (const given of withoutProvider) await proveCase(t, one, 'no provider', given)
-  t.same(one.app.rows('select id from sms_codes'), [], 'nothing is stored')
+  t.same(await one.app.rows('select id from sms_codes'), [], 'nothing is stored')
   t.same(one.app.errors, [])
 })

@@ -102,7 +102,7 @@ async function sendTracked(): Promise<void> {
   await app.waitUntilSettled(id)
   app.advance(3_000)
   one.kept.set('tracked', id)
-  one.kept.set('link', app.rows<{ id: string }>('select id from links where email_id = ?', id)[0]?.id ?? '')
+  one.kept.set('link', (await app.rows<{ id: string }>('select id from links where email_id = ?', id))[0]?.id ?? '')
 }
 
 interface Registered {

@@ -1,9 +1,9 @@
 /** The refusal that a function throws. */
 import { Refusal } from '../../src/base/mail/refusal.js'
 
-export function catchRefusal(work: () => unknown): Refusal {
+export async function catchRefusal(work: () => unknown): Promise<Refusal> {
   try {
-    work()
+    await work()
   } catch (error) {
     if (error instanceof Refusal) return error
     throw error

@@ -47,14 +47,14 @@ t.test('a sign-in from another browser is reported, from the first or a known on
   t.equal((await browser.signIn(OWNER)).status, 201)
   t.equal(browser.knownBy, knownBy, 'it keeps its token')
   t.equal((await other.signIn(OWNER, { password: 'a wrong password' })).status, 401)
-  t.same(app.rows(`select 1 from emails where source = 'service'`), [], 'nothing to report so far')
+  t.same(await app.rows(`select 1 from emails where source = 'service'`), [], 'nothing to report so far')
   t.equal((await other.signIn(OWNER)).status, 201)
   t.equal((await other.signIn(OWNER)).status, 201)
   const [mail] = await read(1)
   t.match(mail, { subject: 'Sign-in from a new browser', to: OWNER })
   t.match(mail?.text, /Browser: Unknown browser\n\s+Address: 127\.0\.0\.1/)
   t.match(mail?.text, /\/ui\/forgotten-password$/m)
-  t.equal(app.rows(`select 1 from emails where source = 'service'`).length, 1)
+  t.equal((await app.rows(`select 1 from emails where source = 'service'`)).length, 1)
   const forged = openBrowser(app)
   forged.knownBy = `__Host-posthorn-browser=${'x'.repeat(43)}`
   t.equal((await forged.signIn(OWNER)).status, 201)
@@ -95,7 +95,7 @@ t.test('the first password of an account is not reported', async (t) => {
   const body = { token, password: PASSWORD }
   t.equal((await browser.ask('POST', '/password-links/confirm', { body })).status, 201)
   t.equal((await browser.signIn('new@b.test')).status, 201)
-  t.same(app.rows(`select 1 from emails where source = 'service'`), [])
+  t.same(await app.rows(`select 1 from emails where source = 'service'`), [])
   await openBrowser(app).signIn('new@b.test')
   t.match(await read(1), [{ subject: 'Sign-in from a new browser', to: 'new@b.test' }])
 })
@@ -140,7 +140,9 @@ t.test('the second factor and its recovery codes: on, used, replaced, off', asyn
   t.equal((await browser.ask('DELETE', '/totp', removal)).status, 204)
   t.equal((await read(5))[4]?.subject, 'The second factor was turned off')
   t.equal((await browser.ask('GET', '/session')).json()['user']?.['recovery_codes_left'], 0)
-  const acts = app.rows<{ action: string }>(`select action from audit_log where action like 'user.%' order by seq`)
+  const acts = await app.rows<{ action: string }>(
+    `select action from audit_log where action like 'user.%' order by seq`,
+  )
   t.same(
     acts.map(({ action }) => action),
     ['user.totp_enabled', 'user.recovery_codes_replaced', 'user.totp_disabled'],

@@ -31,7 +31,7 @@ t.test('boto3', { skip }, async (t) => {
       text: 'Grüße',
       html: '<p>Grüße</p>',
     })
-    t.same(app.findStory(answers.simple.MessageId).tags, [{ name: 'customer', value: '17' }])
+    t.same((await app.findStory(answers.simple.MessageId)).tags, [{ name: 'customer', value: '17' }])
     t.match(answers.simple.ResponseMetadata, { HTTPStatusCode: 200, RequestId: /^[0-9a-f-]{36}$/ })
   })
 
@@ -43,7 +43,7 @@ t.test('boto3', { skip }, async (t) => {
       [['Übersicht.pdf', '99.00']],
     )
     t.match(await receive('raw-cc@b.test'), { subject: 'raw' })
-    t.equal(app.findStory(answers.raw.MessageId).recipients.length, 2)
+    t.equal((await app.findStory(answers.raw.MessageId)).recipients.length, 2)
   })
 
   await t.test('emails from a template', async (t) => {

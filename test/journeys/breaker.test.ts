@@ -28,7 +28,7 @@ async function listBreakers(app: TestDaemon): Promise<readonly Shown[]> {
 const isHeld = async (app: TestDaemon): Promise<boolean> =>
   (await listBreakers(app)).filter(({ state }) => state === 'held').length === 2
 
-const statusOf = (app: TestDaemon, id: string): string => app.findStory(id).status
+const statusOf = async (app: TestDaemon, id: string): Promise<string> => (await app.findStory(id)).status
 
 async function trip(app: TestDaemon): Promise<void> {
   const good = await app.submitAccepted({ to: Array.from({ length: 8 }, (_, at) => `ann-${at}@b.test`) })
@@ -55,7 +55,7 @@ t.test('held, kept over a restart, released by REST, then delivered', async (t) 
     body: { from: 'app@a.test', to: ['cid@b.test'], subject: 'hello', text: 'a line' },
   })
   t.match(byRest, { status: 201 })
-  await waitUntil('both wait', () => app.rows('select 1 from queue where held = 4').length === 2)
+  await waitUntil('both wait', async () => (await app.rows('select 1 from queue where held = 4')).length === 2)
   t.match((await app.cli('explain', waiting)).out, /because 33\.33 % of 12 messages of the last day bounced/)
   const other = await app.submitAccepted({ from: 'app@other.test', key: app.otherKey, to: ['dan@b.test'] })
   t.equal((await app.waitUntilSettled(other)).status, 'delivered', 'mail of others goes out')
@@ -65,27 +65,27 @@ t.test('held, kept over a restart, released by REST, then delivered', async (t) 
   t.match(notices()[0], /Subject: Mail of the workspace is held/)
   t.match(notices()[0], /4 of 12 messages of the last day bounced: 33\.33 percent/)
   const types = "select type from events where type like 'sending.%' order by seq"
-  t.same(app.rows(types), [{ type: 'sending.held' }, { type: 'sending.held' }])
+  t.same(await app.rows(types), [{ type: 'sending.held' }, { type: 'sending.held' }])
   t.same(app.errors, [])
   await app.stop()
 
   const again = await testDaemon(t, { ...options, folder: app.folder })
   const rest = (method: string, path: string) => again.rest(method, path, { key: app.key })
   t.match((await rest('GET', '/breakers')).json(), { data: [{ state: 'held' }, { id: 'a.test', state: 'held' }] })
-  t.equal(statusOf(again, waiting), 'queued')
+  t.equal(await statusOf(again, waiting), 'queued')
   t.match((await rest('POST', '/breakers/a.test/release')).json(), {
     data: [{ id: 'a.test', state: 'ok', figures: { settled: 0, bounced: 0 } }],
   })
   t.match(await rest('POST', '/breakers/a.test/release'), { status: 404 }, 'not twice')
-  t.equal(statusOf(again, waiting), 'queued', 'the workspace is still held')
+  t.equal(await statusOf(again, waiting), 'queued', 'the workspace is still held')
   t.match(await rest('POST', `/breakers/${app.workspaceId}/release`), { status: 200 })
   t.equal((await again.waitUntilSettled(waiting)).status, 'delivered')
   t.match((await rest('GET', '/breakers')).json(), { data: [{ state: 'ok', reason: null, figures: { bounced: 0 } }] })
-  t.match(again.rows("select target from audit_log where action = 'breaker.released' order by seq"), [
+  t.match(await again.rows("select target from audit_log where action = 'breaker.released' order by seq"), [
     { target: 'a.test' },
     { target: app.workspaceId },
   ])
-  t.same(again.rows("select count(*) as n from events where type = 'sending.released'"), [{ n: 2 }])
+  t.same(await again.rows("select count(*) as n from events where type = 'sending.released'"), [{ n: 2 }])
   t.same(again.errors, [])
 })
 
@@ -130,7 +130,7 @@ t.test('a broadcast is paused with the reason, and resumed on the command line',
     out: `mail of the broadcast ${id} is sent again\n`,
   })
   t.match(await show(), { status: 'sending', note: null })
-  t.match(app.rows("select actor, target from audit_log where action = 'breaker.released'"), [
+  t.match(await app.rows("select actor, target from audit_log where action = 'breaker.released'"), [
     { actor: 'operator', target: id },
   ])
   t.same(app.errors, [])
@@ -157,7 +157,7 @@ t.test('a complaint and a late bounce count; mail to the simulator does not', as
   })
   const counted = { settled: 2, bounced: 1, complained: 1 }
   t.same(
-    app.rows(
+    await app.rows(
       `select scope, subject, sum(settled) as settled, sum(bounced) as bounced, sum(complained) as complained
         from breaker_counts where subject <> 'owner' group by scope, subject order by scope`,
     ),

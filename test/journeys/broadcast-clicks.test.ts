@@ -20,13 +20,13 @@ interface Broadcast {
 async function store(app: TestDaemon, workspaceId: string, links: readonly string[]): Promise<Broadcast> {
   const { read, commit } = app.daemon.database
   const [at, to] = [app.now() - 120_000, ['bob@b.test', 'ann@b.test']]
-  const sent = sentBroadcast(read, { workspaceId, to, at, links, deliveredAt: at + 1_000 })
+  const sent = await sentBroadcast(read, { workspaceId, to, at, links, deliveredAt: at + 1_000 })
   await commit(sent.writes)
   return { id: sent.id, emailIds: sent.messages.map(({ emailId }) => emailId) }
 }
 
-function secretOf(app: TestDaemon): KeyObject {
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
+async function secretOf(app: TestDaemon): Promise<KeyObject> {
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
   return createSecretKey(row?.value ?? '', 'base64')
 }
 
@@ -39,11 +39,12 @@ async function follow(app: TestDaemon, emailId: string, query: Query, method = '
   return answer.status === 302 ? answer.headers['location'] : answer.status
 }
 
-const countEvents = (app: TestDaemon, emailId: string): number =>
-  app.rows(`select 1 from events where email_id = ? and type in ('email.opened', 'email.clicked')`, emailId).length
+const countEvents = async (app: TestDaemon, emailId: string): Promise<number> =>
+  (await app.rows(`select 1 from events where email_id = ? and type in ('email.opened', 'email.clicked')`, emailId))
+    .length
 
 const waitForEvents = (app: TestDaemon, emailId: string, count: number): Promise<true> =>
-  waitUntil(`${count} events`, () => countEvents(app, emailId) >= count)
+  waitUntil(`${count} events`, async () => (await countEvents(app, emailId)) >= count)
 
 async function start(
   t: Test,
@@ -57,7 +58,7 @@ async function start(
 
 t.test('the links of a broadcast are followed, and no other URL', async (t) => {
   const { app, own, foreign, bob, ann } = await start(t)
-  const secret = secretOf(app)
+  const secret = await secretOf(app)
   const [theirs = ''] = foreign.emailIds
   const tid = createClickToken(secret, bob, OWN)
   const other = tid.endsWith('a') ? 'b' : 'a'
@@ -133,9 +134,12 @@ t.test('the first open and the first click of each recipient are recorded', asyn
   }
   await load(ann)
   await waitForEvents(app, ann, 1)
-  t.equal(countEvents(app, bob), 2)
+  t.equal(await countEvents(app, bob), 2)
   t.match(
-    app.rows('select recipients, unique_opens, unique_clicks from broadcast_counts where broadcast_id = ?', own.id),
+    await app.rows(
+      'select recipients, unique_opens, unique_clicks from broadcast_counts where broadcast_id = ?',
+      own.id,
+    ),
     [{ recipients: 2, unique_opens: 2, unique_clicks: 1 }],
   )
 
@@ -174,7 +178,7 @@ t.test('the first open and the first click of each recipient are recorded', asyn
     t.equal(await follow(app, bob, { url: SHOP }), SHOP)
     await app.daemon.database.commit([{ sql: 'delete from broadcast_messages where email_id = ?', parameters: [bob] }])
     t.equal(await follow(app, bob, { url: SHOP }), 404)
-    t.equal(countEvents(app, bob), 0)
+    t.equal(await countEvents(app, bob), 0)
   })
   t.same(app.errors, [])
 })

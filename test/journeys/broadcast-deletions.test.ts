@@ -55,8 +55,8 @@ async function send(app: TestDaemon, sender: Sender, body: object = {}): Promise
 }
 
 const waitUntilDeferred = (app: TestDaemon): Promise<unknown> =>
-  waitUntil('all are deferred', () => {
-    const rows = app.rows('select 1 from queue where broadcast_id is not null and attempts = 1 and leased = 0')
+  waitUntil('all are deferred', async () => {
+    const rows = await app.rows('select 1 from queue where broadcast_id is not null and attempts = 1 and leased = 0')
     return rows.length === COUNT
   })
 
@@ -70,7 +70,7 @@ const waitForStatus = (app: TestDaemon, id: string, status: string): Promise<Sho
   })
 
 async function deleteDomain(app: TestDaemon, name: string): Promise<number> {
-  const [domain] = app.rows<{ id: string }>('select id from domains where domain = ?', name)
+  const [domain] = await app.rows<{ id: string }>('select id from domains where domain = ?', name)
   return (await app.rest('DELETE', `/v1/domains/${domain?.id}`)).status
 }
 
@@ -88,7 +88,7 @@ t.test('the sender domain, while messages are held by a pause: they fail too', a
   const id = await send(app, own)
   await waitUntilDeferred(app)
   t.equal((await app.rest('POST', `/v1/broadcasts/${id}/pause`)).status, 200)
-  await waitUntil('all are held', () => app.rows('select 1 from queue where held = 2').length === COUNT)
+  await waitUntil('all are held', async () => (await app.rows('select 1 from queue where held = 2')).length === COUNT)
   t.equal(await deleteDomain(app, 'a.test'), 200)
   await waitUntil('they fail', async () => (await show(app, id)).failed === COUNT)
   t.equal((await app.rest('POST', `/v1/broadcasts/${id}/resume`)).status, 200)
@@ -126,7 +126,10 @@ t.test('the workspace, while messages wait: nothing of it is left, and other bro
     'emails',
     'contacts',
   ]
-  const isErased = (): boolean => tables.every((table) => app.rows(`select 1 from ${table}`).length === 0)
+  const isErased = async (): Promise<boolean> => {
+    const rows = await Promise.all(tables.map((table) => app.rows(`select 1 from ${table}`)))
+    return rows.flat().length === 0
+  }
   await waitUntil('it is erased', isErased)
   t.equal((await app.rest('GET', `/v1/broadcasts/${gone}`)).status, 404)
   await send(app, own)
@@ -150,7 +153,7 @@ t.test('the broadcast: once it is cancelled, and its emails stay', async (t) => 
   t.equal(meta.total, COUNT)
   const [email] = data
   t.match((await app.rest('GET', `/v1/emails/${email?.id}`)).json(), { status: 'cancelled', text: /Hello/ })
-  t.same(app.rows('select 1 from queue'), [])
+  t.same(await app.rows('select 1 from queue'), [])
   t.same(app.errors, [])
 })
 
@@ -158,13 +161,16 @@ t.test('the audience, once all contacts were looked at: its contacts get nothing
   const { app, own } = await openApp(t)
   const id = await send(app, own)
   await waitUntilDeferred(app)
-  await waitUntil('all were looked at', () => app.rows('select 1 from broadcasts where expanded = 1').length === 1)
-  const [broadcast] = app.rows<{ audience_id: string }>('select audience_id from broadcasts where id = ?', id)
+  await waitUntil(
+    'all were looked at',
+    async () => (await app.rows('select 1 from broadcasts where expanded = 1')).length === 1,
+  )
+  const [broadcast] = await app.rows<{ audience_id: string }>('select audience_id from broadcasts where id = ?', id)
   t.equal((await app.rest('DELETE', `/v1/audiences/${broadcast?.audience_id}`)).status, 200)
   t.match(await show(app, id), { status: 'sending', recipients: COUNT })
-  t.equal(app.rows('select 1 from queue where broadcast_id = ?', id).length, COUNT)
+  t.equal((await app.rows('select 1 from queue where broadcast_id = ?', id)).length, COUNT)
   app.advance(2 * HOUR)
   t.match(await waitForStatus(app, id, 'sent'), { recipients: COUNT, cancelled: COUNT, failed: 0 })
-  t.same(app.rows('select 1 from attempts where number > 1'), [])
+  t.same(await app.rows('select 1 from attempts where number > 1'), [])
   t.same(app.errors, [])
 })

@@ -42,9 +42,12 @@ async function openRig(t: Test, script: SinkScript): Promise<Rig> {
 
 async function pause({ app, id }: Rig, attempts: 0 | 1): Promise<readonly Waiting[]> {
   const sql = 'select id, email_id, recipient from queue where held = ? and leased = 0 and min(attempts, 1) = ?'
-  await waitUntil('some wait', () => app.rows(sql, 0, attempts).length >= 4)
+  await waitUntil('some wait', async () => (await app.rows(sql, 0, attempts)).length >= 4)
   t.match(await app.rest('POST', `/v1/broadcasts/${id}/pause`), { status: 200 })
-  await waitUntil('they are held', () => app.rows('select 1 from queue where held = 0 and leased = 0').length === 0)
+  await waitUntil(
+    'they are held',
+    async () => (await app.rows('select 1 from queue where held = 0 and leased = 0')).length === 0,
+  )
   return app.rows<Waiting & Record<string, unknown>>(`${sql} limit 4`, 2, attempts)
 }
 
@@ -52,7 +55,7 @@ async function pause({ app, id }: Rig, attempts: 0 | 1): Promise<readonly Waitin
 async function leave({ app }: Rig, [first, second, third, fourth]: readonly Waiting[]): Promise<void> {
   if (first === undefined || second === undefined || third === undefined || fourth === undefined)
     throw new Error('fewer than four messages wait')
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
   const secret = createSecretKey(row?.value ?? '', 'base64')
   const ask = async ({ id }: Waiting, body: string): Promise<string> => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -60,7 +63,7 @@ async function leave({ app }: Rig, [first, second, third, fourth]: readonly Wait
     return (await app.rest('POST', path, { key: null, body, headers })).text
   }
   t.match(await ask(first, ''), /You are unsubscribed</)
-  const [contact] = app.rows<{ id: string }>('select id from contacts where email = ?', second.recipient)
+  const [contact] = await app.rows<{ id: string }>('select id from contacts where email = ?', second.recipient)
   t.match(await app.rest('DELETE', `/v1/contacts/${contact?.id}`), { status: 200 })
   t.match(await app.rest('POST', '/v1/suppressions', { body: { email: third.recipient } }), { status: 201 })
   t.match(await ask(fourth, ''), /You are unsubscribed</)
@@ -83,12 +86,12 @@ async function checkEnd(t: Test, { app, sink, id }: Rig, waiting: readonly Waiti
   for (const { id: recipientId, email_id: emailId, recipient } of left) {
     t.notOk(reached.includes(recipient), recipient)
     t.match((await app.rest('GET', `/v1/emails/${emailId}`)).json(), { status: 'cancelled' })
-    t.match(app.rows('select status, settled_at from recipients where id = ?', recipientId), [
+    t.match(await app.rows('select status, settled_at from recipients where id = ?', recipientId), [
       { status: 'cancelled', settled_at: Number },
     ])
   }
-  t.same(app.rows(`select 1 from events where type in ('email.failed', 'email.bounced')`), [])
-  t.same(app.rows('select 1 from queue'), [])
+  t.same(await app.rows(`select 1 from events where type in ('email.failed', 'email.bounced')`), [])
+  t.same(await app.rows('select 1 from queue'), [])
   t.same(app.errors, [])
 }
 

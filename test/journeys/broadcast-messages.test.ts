@@ -45,8 +45,8 @@ async function openApp(t: Test, script: SinkScript = {}): Promise<Journey> {
   return { app: await testDaemon(t, { routes: { 'b.test': sink } }), sink }
 }
 
-function messagesOf({ daemon }: TestDaemon): ContactMessages {
-  const secret = readServiceState(daemon.database.read, { key: 'return_path_secret' })[0]?.value ?? ''
+async function messagesOf({ daemon }: TestDaemon): Promise<ContactMessages> {
+  const secret = (await readServiceState(daemon.database.read, { key: 'return_path_secret' }))[0]?.value ?? ''
   return new ContactMessages(createSecretKey(secret, 'base64'), base)
 }
 
@@ -56,23 +56,23 @@ async function store(app: TestDaemon, to: readonly string[]): Promise<Broadcast>
   const composer = new BroadcastComposer('mail.service.test', base, { baseFor: () => base })
   const content = { sender, replyTo: [], subject: 'For {{first_name}} <{{email}}>', html, text: null }
   const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId: uuidv7(app.now()) })
-  const messages = to.map((address) => buildWrites(app, { id, frame }, address))
+  const messages = await Promise.all(to.map((address) => buildWrites(app, { id, frame }, address)))
   const own = { broadcast_id: id, workspace_id: app.workspaceId, created_at: app.now() }
-  await withOwnDatabase(app, ({ commit, read }) =>
+  await withOwnDatabase(app, async ({ commit, read }) =>
     commit([
-      rowOf(read)('broadcast_frames', { ...own, frame: encodeFrame(frame) }),
-      ...links.map((url) => rowOf(read)('broadcast_links', { ...own, url })),
+      await rowOf(read)('broadcast_frames', { ...own, frame: encodeFrame(frame) }),
+      ...(await Promise.all(links.map((url) => rowOf(read)('broadcast_links', { ...own, url })))),
       ...messages.flatMap(({ writes }) => writes),
     ]),
   )
   return { id, frame, emailIds: messages.map(({ emailId }) => emailId) }
 }
 
-function buildWrites(app: TestDaemon, { id, frame }: Omit<Broadcast, 'emailIds'>, to: string) {
+async function buildWrites(app: TestDaemon, { id, frame }: Omit<Broadcast, 'emailIds'>, to: string) {
   const [emailId, recipientId, now] = [`bc-${uuidv7(app.now())}`, uuidv7(app.now()), app.now()]
   const email = parseAddress(to)
   const contact = { email, first_name: 'Zoë', last_name: null, metadata }
-  const { slots, ...message } = messagesOf(app).build(frame, contact, { emailId, recipientId, now })
+  const { slots, ...message } = (await messagesOf(app)).build(frame, contact, { emailId, recipientId, now })
   const newEmail: NewEmail = {
     ...{ id: emailId, workspace_id: app.workspaceId, source: 'rest', message_id: message.messageId },
     ...{ envelope_from: '', envid: null, ret: null, from_email: sender.address, from_name: sender.name },
@@ -81,7 +81,7 @@ function buildWrites(app: TestDaemon, { id, frame }: Omit<Broadcast, 'emailIds'>
     ...{ has_copies: 0, priority: 'low', smtputf8: message.smtputf8 ? 1 : 0, created_at: now, key_id: null },
     ...{ template_id: null, scheduled_for: null, broadcast_id: id },
   }
-  const row = rowOf(app.daemon.database.read)('broadcast_messages', {
+  const row = await rowOf(app.daemon.database.read)('broadcast_messages', {
     ...{ email_id: emailId, recipient_id: recipientId, workspace_id: app.workspaceId, broadcast_id: id },
     ...{ contact_id: recipientId, address: to, slots: JSON.stringify(slots), created_at: now },
   })
@@ -91,7 +91,7 @@ function buildWrites(app: TestDaemon, { id, frame }: Omit<Broadcast, 'emailIds'>
 }
 
 async function verifiesDkim(app: TestDaemon, raw: Buffer): Promise<string | undefined> {
-  const [record] = app.rows<{ public_record: string }>(
+  const [record] = await app.rows<{ public_record: string }>(
     `select public_record from dkim_keys where domain = 'a.test' and signing = 1`,
   )
   const resolver = async (): Promise<string[][]> => [[record?.public_record ?? '']]
@@ -114,11 +114,11 @@ t.test('a message is signed, delivered and shown; its bytes are stored nowhere',
   t.equal(mail.headers.has('bcc'), false)
   t.match(mail.html, /Hello Zoë, &lt;script&gt;\n\.\nBcc: x@y\.test<\/p>/)
 
-  t.same(app.rows('select count(*) as n from raw_messages'), [{ n: 0 }])
+  t.same(await app.rows('select count(*) as n from raw_messages'), [{ n: 0 }])
   const raw = await app.rest('GET', `/v1/emails/${id}/raw`)
   t.equal(raw.text, withoutReference(bob.raw).toString(), 'what was sent')
   t.equal(
-    app.rows<{ size: number }>('select size from emails where id = ?', id)[0]?.size,
+    (await app.rows<{ size: number }>('select size from emails where id = ?', id))[0]?.size,
     sizeWithoutSignature(raw.text),
   )
   const shown = (await app.rest('GET', `/v1/emails/${id}`)).json<Record<string, unknown>>()
@@ -181,12 +181,12 @@ t.test('after its time the bytes of a message are gone, and its record stays', a
   t.equal((await app.rest('GET', `/v1/emails/${id}/raw`)).status, 404)
   t.match((await app.rest('GET', `/v1/emails/${id}`)).json(), { id, html: null, text: null, status: 'delivered' })
   t.same(
-    app.rows('select email_id as id, slots is null as gone from broadcast_messages order by address'),
+    await app.rows('select email_id as id, slots is null as gone from broadcast_messages order by address'),
     [
       { id, gone: 1 },
       { id: waiting, gone: 0 },
     ],
     'the row stays for its links; a message in the queue keeps its bytes',
   )
-  t.same(app.rows('select email_id as id from dkim_signatures'), [{ id: waiting }])
+  t.same(await app.rows('select email_id as id from dkim_signatures'), [{ id: waiting }])
 })

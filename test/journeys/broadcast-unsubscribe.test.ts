@@ -27,7 +27,7 @@ interface World {
   readonly ann: Recipient
   readonly subscribed: (recipient: Recipient) => Promise<unknown>
   readonly counted: () => unknown
-  readonly events: () => unknown[]
+  readonly events: () => Promise<unknown[]>
 }
 
 async function start(t: Test, routes: Readonly<Record<string, { readonly port: number }>> = {}): Promise<World> {
@@ -35,12 +35,12 @@ async function start(t: Test, routes: Readonly<Record<string, { readonly port: n
   const { read, commit } = app.daemon.database
   const at = app.now()
   const isSent = Object.keys(routes).length > 0
-  const sent = sentBroadcast(read, {
+  const sent = await sentBroadcast(read, {
     ...{ workspaceId: app.workspaceId, to: ['bob@b.test', 'ann@b.test'], at },
     ...(isSent ? {} : { deliveredAt: at }),
   })
   await commit(sent.writes)
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
   const secret = createSecretKey(row?.value ?? '', 'base64')
   const [bob, ann] = sent.messages.map(({ emailId, contactId, recipientId }) => {
     const token = createUnsubscribeToken(secret, recipientId)
@@ -50,7 +50,8 @@ async function start(t: Test, routes: Readonly<Record<string, { readonly port: n
   return {
     ...{ app, bob, ann, broadcastId: sent.id, audienceId: sent.audienceId },
     subscribed: async ({ contactId }) => (await app.rest('GET', `/v1/contacts/${contactId}`)).json()['subscribed'],
-    counted: () => app.rows<{ unsubscribed: number }>('select unsubscribed from broadcast_counts')[0]?.unsubscribed,
+    counted: async () =>
+      (await app.rows<{ unsubscribed: number }>('select unsubscribed from broadcast_counts'))[0]?.unsubscribed,
     events: () => app.rows(`select email_id, recipient from events where type = 'email.unsubscribed' order by seq`),
   }
 }
@@ -65,12 +66,12 @@ t.test('a page asks, a form acts, and another one undoes it within the hour', as
   for (const method of ['GET', 'HEAD']) t.equal((await ask(world, method, bob.path)).status, 200)
   const page = (await ask(world, 'GET', bob.path)).text
   t.match(page, /<h1>Unsubscribe\?<\/h1>[\s\S]*<b>news@a\.test<\/b> at <b>b…@b\.test<\/b>[\s\S]*still arrive/)
-  t.same([await world.subscribed(bob), world.events()], [true, []], 'reading changes nothing')
+  t.same([await world.subscribed(bob), await world.events()], [true, []], 'reading changes nothing')
 
   t.match((await ask(world, 'POST', bob.path, '')).text, /<h1>You are unsubscribed<\/h1>[\s\S]*name="undo"/)
-  t.same([await world.subscribed(bob), await world.subscribed(ann), world.counted()], [false, true, 1])
-  t.same(world.events(), [{ email_id: bob.emailId, recipient: 'bob@b.test' }])
-  t.same(app.rows('select 1 from suppressions'), [])
+  t.same([await world.subscribed(bob), await world.subscribed(ann), await world.counted()], [false, true, 1])
+  t.same(await world.events(), [{ email_id: bob.emailId, recipient: 'bob@b.test' }])
+  t.same(await app.rows('select 1 from suppressions'), [])
   t.match((await ask(world, 'GET', bob.path)).text, /unsubscribed already[\s\S]*name="undo"/)
   t.match((await ask(world, 'POST', bob.path, '')).text, /already/)
   const listed = (await app.rest('GET', '/v1/events?type=email.unsubscribed')).json<{ readonly data: unknown }>()
@@ -81,17 +82,17 @@ t.test('a page asks, a form acts, and another one undoes it within the hour', as
   app.advance(3_500_000)
   t.match((await ask(world, 'POST', bob.path, 'undo=1')).text, /<h1>You are subscribed<\/h1>/)
   t.match((await ask(world, 'POST', bob.path, 'undo=1')).text, /<h1>You are subscribed<\/h1>/, 'loaded again')
-  t.same([await world.subscribed(bob), world.counted()], [true, 0])
+  t.same([await world.subscribed(bob), await world.counted()], [true, 0])
   t.match((await ask(world, 'GET', bob.path)).text, /<h1>Unsubscribe\?<\/h1>/)
 
   await ask(world, 'POST', bob.path, 'List-Unsubscribe=One-Click')
-  t.same([await world.subscribed(bob), world.counted(), world.events().length], [false, 1, 1])
+  t.same([await world.subscribed(bob), await world.counted(), (await world.events()).length], [false, 1, 1])
   app.advance(3_600_001)
   const late = (await ask(world, 'GET', bob.path)).text
   t.match(late, /cannot be undone here/)
   t.notMatch(late, /<form/)
   t.match((await ask(world, 'POST', bob.path, 'undo=1')).text, /<h1>You are still unsubscribed<\/h1>/)
-  t.same([await world.subscribed(bob), world.counted()], [false, 1])
+  t.same([await world.subscribed(bob), await world.counted()], [false, 1])
   t.same(app.errors, [])
 })
 
@@ -144,17 +145,21 @@ t.test('a mail to the address unsubscribes too; a contact that is gone changes n
     t.match(await deliverInbound(t, app, { from: 'ann@b.test', to: [address], raw }), /^250 /)
     await waitUntil(
       'it was read',
-      () => app.rows(`select 1 from inbound_emails where status = 'received'`).length === 0,
+      async () => (await app.rows(`select 1 from inbound_emails where status = 'received'`)).length === 0,
     )
-    t.same([await world.subscribed(ann), world.counted(), world.events().length], [false, 1, 1], `${times}`)
+    t.same(
+      [await world.subscribed(ann), await world.counted(), (await world.events()).length],
+      [false, 1, 1],
+      `${times}`,
+    )
   }
   t.match((await ask(world, 'POST', ann.path, 'undo=1')).text, /You are subscribed</)
   t.equal(await world.subscribed(ann), true)
 
   await app.rest('DELETE', `/v1/contacts/${bob.contactId}`)
   t.match((await ask(world, 'POST', bob.path, '')).text, /<h1>You are unsubscribed<\/h1>/)
-  t.equal(world.counted(), 1)
-  t.same(app.rows('select 1 from suppressions'), [])
+  t.equal(await world.counted(), 1)
+  t.same(await app.rows('select 1 from suppressions'), [])
   t.same(app.errors, [])
 })
 
@@ -165,15 +170,18 @@ t.test('the link of another email still suppresses, and its form undoes nothing'
   const created = await app.rest('POST', '/v1/emails', {
     body: { from: 'app@a.test', to: 'bob@b.test', subject: 's', html },
   })
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
-  const [recipient] = app.rows<{ id: string }>('select id from recipients where email_id = ?', created.json()['id'])
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
+  const [recipient] = await app.rows<{ id: string }>(
+    'select id from recipients where email_id = ?',
+    created.json()['id'],
+  )
   const path = `/v1/unsubscribe/${createUnsubscribeToken(createSecretKey(row?.value ?? '', 'base64'), recipient?.id ?? '')}`
   t.match((await ask(world, 'POST', path, 'undo=1')).text, /<h1>Unsubscribe\?<\/h1>/)
-  t.same(app.rows('select 1 from suppressions'), [])
+  t.same(await app.rows('select 1 from suppressions'), [])
   t.notMatch((await ask(world, 'POST', path, '')).text, /undo/)
   t.match((await ask(world, 'POST', path, 'undo=1')).text, /<h1>You are still unsubscribed<\/h1>/)
-  t.match(app.rows('select email, reason from suppressions'), [{ email: 'bob@b.test', reason: 'unsubscribe' }])
-  const [event] = app.rows<{ data: string }>(`select data from events where type = 'email.unsubscribed'`)
+  t.match(await app.rows('select email, reason from suppressions'), [{ email: 'bob@b.test', reason: 'unsubscribe' }])
+  const [event] = await app.rows<{ data: string }>(`select data from events where type = 'email.unsubscribed'`)
   t.match(JSON.parse(event?.data ?? ''), { broadcast_id: null, contact_id: null })
 })
 
@@ -185,7 +193,7 @@ t.test('with the workspace its links end', async (t) => {
   ])
   for (const body of [undefined, '', 'undo=1'])
     t.match(await ask(world, body === undefined ? 'GET' : 'POST', bob.path, body), { status: 404 })
-  t.same([world.counted(), world.events()], [0, []])
+  t.same([await world.counted(), await world.events()], [0, []])
 })
 
 t.test('a later bounce and a complaint about a message are as about any email', async (t) => {
@@ -202,22 +210,22 @@ t.test('a later bounce and a complaint about a message are as about any email', 
     t.match(await deliverInbound(t, app, { from, to: [to], raw }), /^250 /)
     await waitUntil(
       'it was read',
-      () => app.rows(`select 1 from inbound_emails where status = 'received'`).length === 0,
+      async () => (await app.rows(`select 1 from inbound_emails where status = 'received'`)).length === 0,
     )
   }
   const { path } = sentTo('ann@')
   await report(path, dsn({ path, status: '5.1.1', recipient: 'ann@b.test' }), '')
   await report('fbl@mail.service.test', complaint(sentTo('bob@').raw), 'abuse@b.test')
-  t.same(
-    [bob, ann].map(({ emailId }) => app.findStory(emailId).status),
-    ['complained', 'bounced'],
-  )
-  t.match(app.rows('select email, reason, source_email_id from suppressions order by reason'), [
+  t.same(await Promise.all([bob, ann].map(async ({ emailId }) => (await app.findStory(emailId)).status)), [
+    'complained',
+    'bounced',
+  ])
+  t.match(await app.rows('select email, reason, source_email_id from suppressions order by reason'), [
     { email: 'ann@b.test', reason: 'hard_bounce', source_email_id: ann.emailId },
     { email: 'bob@b.test', reason: 'spam_complaint', source_email_id: bob.emailId },
   ])
   t.match(
-    app.rows(
+    await app.rows(
       'select delivered, bounced, complained, unsubscribed from broadcast_counts where broadcast_id = ?',
       broadcastId,
     ),

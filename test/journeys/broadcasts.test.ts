@@ -34,7 +34,7 @@ async function createAudience(app: TestDaemon, count: number): Promise<string> {
   const file = fileForm(['email,first_name', ...lines, ''].join('\n'))
   const imported = await app.rest('POST', `/v1/audiences/${id}/import`, file)
   if (imported.status >= 300) throw new Error(imported.text)
-  await waitUntil('the audience is there', () => app.rows('select 1 from contacts').length === count)
+  await waitUntil('the audience is there', async () => (await app.rows('select 1 from contacts')).length === count)
   return id
 }
 
@@ -78,7 +78,7 @@ t.test('everyone gets a message of their own; who bounces is suppressed', async 
   t.match(message?.raw.toString(), /^Subject: For Reader 3\r$/m)
   t.match(message?.raw.toString(), /^DKIM-Signature: /m)
   t.match(message?.raw.toString(), /^Message-ID: <bc-[0-9a-f-]{36}@mail\.service\.test>\r$/im)
-  const suppressed = app.rows<{ email: string }>(
+  const suppressed = await app.rows<{ email: string }>(
     `select email from suppressions where reason = 'hard_bounce' order by 1`,
   )
   t.same(
@@ -96,14 +96,17 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
   const { app, sink } = await openRig(t, script, { settings: { outbound: { retry_schedule: ['1s'] } } })
   const audienceId = await createAudience(app, 300)
   const id = await send(app, audienceId)
-  await waitUntil('some were deferred', () => app.rows('select 1 from queue where attempts > 0').length > 20)
+  await waitUntil(
+    'some were deferred',
+    async () => (await app.rows('select 1 from queue where attempts > 0')).length > 20,
+  )
   t.equal(await act(app, id, 'pause'), 200)
-  await waitUntil('all are held', () => app.rows('select 1 from queue where held = 0').length === 0)
+  await waitUntil('all are held', async () => (await app.rows('select 1 from queue where held = 0')).length === 0)
   const { out } = await app.cli('queue', 'list', '--status', 'held')
   t.match(out, /300 in the queue|\d+ in the queue/)
   t.notMatch(out, /queued|deferred/)
   t.match(out, /waits for its broadcast, which is paused/)
-  const [held] = app.rows<{ id: string }>('select id from queue limit 1')
+  const [held] = await app.rows<{ id: string }>('select id from queue limit 1')
   t.match(await app.cli('explain', held?.id ?? ''), { out: /waits for its broadcast, which is paused$/m })
   t.match(await app.cli('queue', 'release', held?.id ?? ''), { status: 1, out: /not changed, .*of a paused broadcast/ })
   const commands = sink.commands.filter((line) => line.startsWith('RCPT')).length
@@ -112,7 +115,11 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
   const later = sink.commands.filter((line) => line.startsWith('RCPT')).length
   t.equal(later - commands, 1, 'nothing of the broadcast was attempted')
   t.match(
-    await app.cli('queue', 'retry', ...app.rows<{ id: string }>('select id from queue limit 1').map((row) => row.id)),
+    await app.cli(
+      'queue',
+      'retry',
+      ...(await app.rows<{ id: string }>('select id from queue limit 1')).map((row) => row.id),
+    ),
     {
       status: 1,
     },
@@ -126,11 +133,14 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
 
   state.open = false
   const second = await send(app, audienceId)
-  await waitUntil('some were deferred', () => app.rows('select 1 from queue where attempts > 0').length > 20)
+  await waitUntil(
+    'some were deferred',
+    async () => (await app.rows('select 1 from queue where attempts > 0')).length > 20,
+  )
   t.equal(await act(app, second, 'cancel'), 200)
   t.match(await finished(app, second), { status: 'cancelled', delivered: 0 })
-  t.same(app.rows('select * from queue'), [])
-  const states = app.rows<{ status: string }>('select distinct status from emails where broadcast_id = ?', second)
+  t.same(await app.rows('select * from queue'), [])
+  const states = await app.rows<{ status: string }>('select distinct status from emails where broadcast_id = ?', second)
   t.same(states, [{ status: 'cancelled' }])
   t.same(app.errors, [])
 })
@@ -144,14 +154,14 @@ t.test('a restart in the middle goes on: each contact once', async (t) => {
   await app.stop()
   t.ok(app.errors.length === 0)
   const again = await testDaemon(t, { folder: app.folder, routes: routesTo(sink) })
-  const row = await waitUntil('it is finished', () => {
-    const [found] = again.rows<Record<string, unknown>>('select * from broadcasts where id = ?', id)
+  const row = await waitUntil('it is finished', async () => {
+    const [found] = await again.rows<Record<string, unknown>>('select * from broadcasts where id = ?', id)
     return found?.['finished_at'] !== null && found
   })
   t.match(row, { status: 'sent' })
   t.equal(recipientsOf(sink).length, 300)
   t.equal(new Set(recipientsOf(sink)).size, 300)
-  t.match(again.rows('select * from broadcast_counts'), [{ recipients: 300, delivered: 300 }])
+  t.match(await again.rows('select * from broadcast_counts'), [{ recipients: 300, delivered: 300 }])
   t.same(again.errors, [])
 })
 
@@ -163,7 +173,7 @@ t.test('a broadcast goes on while an older one to the same domains is paused', a
   const { app } = await openRig(t, { rcpt: () => opened.then(() => '250 2.1.5 ok') })
   const audienceId = await createAudience(app, 1_500)
   const paused = await send(app, audienceId)
-  await waitUntil('its messages fill the queue', () => app.rows('select 1 from queue').length > 1_400)
+  await waitUntil('its messages fill the queue', async () => (await app.rows('select 1 from queue')).length > 1_400)
   await act(app, paused, 'pause')
   open()
   const id = await send(app, audienceId)

@@ -34,7 +34,7 @@ t.test('a scheduled email is moved and sent at its new time', async (t) => {
   })
   app.advance(2 * hour)
   t.equal((await app.waitUntilSettled(await app.submitAccepted())).status, 'delivered')
-  t.match(app.findStory(id), { status: 'scheduled' }, 'its old time has passed')
+  t.match(await app.findStory(id), { status: 'scheduled' }, 'its old time has passed')
   const sooner = iso(app.now() + hour / 2)
   t.equal((await app.rest('PATCH', `/v1/emails/${id}`, { body: { scheduled_for: sooner } })).status, 200)
   app.advance(hour / 2)
@@ -70,7 +70,7 @@ t.test('a cancelled email is never sent, also after a restart', async (t) => {
   const again = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 2 * hour })
   t.equal((await again.waitUntilSettled(await again.submitAccepted())).status, 'delivered')
   t.equal(countArrived('never'), 0)
-  t.equal(again.findStory(id).status, 'cancelled')
+  t.equal((await again.findStory(id)).status, 'cancelled')
   t.same([...first.errors, ...again.errors], [])
 })
 
@@ -101,8 +101,8 @@ t.test('at the moment of its release an email is either changed or sent, never b
     const outcomes = await Promise.all(acts)
     await woken
     for (const { id, n, cancel, status } of outcomes) {
-      const story = await waitUntil(`${id} has its end`, () => {
-        const found = app.findStory(id)
+      const story = await waitUntil(`${id} has its end`, async () => {
+        const found = await app.findStory(id)
         return found.status !== 'queued' && found
       })
       const got = ['one', 'two'].map((name) => countArrived(`${name}-${round}-${n}@`))
@@ -113,8 +113,8 @@ t.test('at the moment of its release an email is either changed or sent, never b
   }
   t.comment(JSON.stringify(counts))
   app.advance(25 * hour)
-  const left = (): number => app.rows('select 1 from queue').length
-  await waitUntil('what was moved has gone', () => left() === 0)
+  const left = async (): Promise<number> => (await app.rows('select 1 from queue')).length
+  await waitUntil('what was moved has gone', async () => (await left()) === 0)
   t.equal(
     countArrived('one') + countArrived('two'),
     2 * (counts.sent + counts.moved),

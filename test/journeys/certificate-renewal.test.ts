@@ -169,13 +169,13 @@ t.test(
     pebble.stop()
     const later = await acmeDaemon(t, pebble, { zone: alone, folder: app.folder, ahead: 80 * DAY })
     await waitUntil('the warning', () => later.lines.some((line) => line.includes('a certificate expires soon')))
-    const events = await waitUntil('the event', () => {
-      const found = later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
+    const events = await waitUntil('the event', async () => {
+      const found = await later.rows<{ data: string }>(`select data from events where type = 'certificate.expiring'`)
       return found.length > 0 && found
     })
     t.equal(events.length, 1)
     t.match(JSON.parse(events[0]?.data ?? ''), { name: HOST, expires_at: /Z$/ })
-    const mails = later.rows<{ subject: string }>(`select subject from emails where workspace_id = 'service'`)
+    const mails = await later.rows<{ subject: string }>(`select subject from emails where workspace_id = 'service'`)
     t.match(mails, [{ subject: new RegExp(`^The certificate of ${HOST} expires on `) }])
   },
 )

@@ -49,15 +49,17 @@ async function sendEmail(
   return { id, path: /bounce\+[^>]*/.exec(message.mailFrom)?.[0] ?? '', raw: message.raw.toString() }
 }
 
-const events = (app: TestDaemon, id: string): string[] =>
-  app.rows<{ type: string }>('select type from events where email_id = ? order by seq', id).map(({ type }) => type)
+const events = async (app: TestDaemon, id: string): Promise<string[]> =>
+  (await app.rows<{ type: string }>('select type from events where email_id = ? order by seq', id)).map(
+    ({ type }) => type,
+  )
 
-const reports = (app: TestDaemon, status: string): number =>
-  app.rows(`select 1 from inbound_emails where kind = 'report' and status = ?`, status).length
+const reports = async (app: TestDaemon, status: string): Promise<number> =>
+  (await app.rows(`select 1 from inbound_emails where kind = 'report' and status = ?`, status)).length
 
 async function report(t: Test, app: TestDaemon, to: string, raw: string, from = ''): Promise<void> {
   idOfReply(await deliverInbound(t, app, { from, to: [to], raw }))
-  await waitUntil('the report was read', () => reports(app, 'received') === 0)
+  await waitUntil('the report was read', async () => (await reports(app, 'received')) === 0)
 }
 
 const { app, sink } = await bothWays(t)
@@ -65,7 +67,7 @@ const { app, sink } = await bothWays(t)
 t.test('mail that our delivery sends to one of our domains arrives with SPF, DKIM and DMARC pass', async (t) => {
   const id = await app.submitAccepted({ to: ['you@home.test'] })
   t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{ tls: /^TLSv1/ }] }] })
-  const [row] = app.rows<{ id: string }>('select id from inbound_emails')
+  const [row] = await app.rows<{ id: string }>('select id from inbound_emails')
   const email = await waitUntilProcessed(app, row?.id ?? '', app.otherKey)
   t.match(email, {
     spf_result: 'pass',
@@ -83,9 +85,12 @@ t.test('a later bounce settles the recipient, suppresses the address and notifie
   const recipient = 'gone@b.test'
   const { id, path } = await sendEmail(app, sink, recipient)
   await report(t, app, path, dsn({ path, status: '5.1.1', recipient }))
-  t.match(app.findStory(id), { status: 'bounced', recipients: [{ status: 'bounced', last_response: /no such user/ }] })
-  t.same(events(app, id).slice(-1), ['email.bounced'])
-  t.match(app.rows('select email, reason, source_email_id, metadata from suppressions'), [
+  t.match(await app.findStory(id), {
+    status: 'bounced',
+    recipients: [{ status: 'bounced', last_response: /no such user/ }],
+  })
+  t.same((await events(app, id)).slice(-1), ['email.bounced'])
+  t.match(await app.rows('select email, reason, source_email_id, metadata from suppressions'), [
     { email: recipient, reason: 'hard_bounce', source_email_id: id, metadata: /"bounce_type":"hard"/ },
   ])
   t.match(await app.submit({ to: [recipient] }), /^554 5\.7\.1 /, 'no more mail is sent there')
@@ -94,7 +99,7 @@ t.test('a later bounce settles the recipient, suppresses the address and notifie
   t.match((await app.cli('explain', id)).out, /bounced/)
 
   await report(t, app, path, dsn({ path, status: '5.1.1', recipient }))
-  t.equal(events(app, id).filter((type) => type === 'email.bounced').length, 1, 'recorded once')
+  t.equal((await events(app, id)).filter((type) => type === 'email.bounced').length, 1, 'recorded once')
   t.same((await app.rest('GET', '/v1/inbound')).json(), { data: [] }, 'a report is no inbound email')
   t.same(app.errors, [])
 })
@@ -102,7 +107,7 @@ t.test('a later bounce settles the recipient, suppresses the address and notifie
 t.test('an app that submitted by SMTP gets a notification of its own', async (t) => {
   const { path } = await sendEmail(app, sink)
   await report(t, app, path, dsn({ path, status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 not wanted' }))
-  const [notice] = app.rows<{ to_emails: string; raw: Buffer }>(
+  const [notice] = await app.rows<{ to_emails: string; raw: Buffer }>(
     `select to_emails, raw from emails join raw_messages on email_id = emails.id where emails.workspace_id = 'service'
       order by emails.created_at desc, emails.id desc limit 1`,
   )
@@ -112,13 +117,13 @@ t.test('an app that submitted by SMTP gets a notification of its own', async (t)
 
 t.test('a forged bounce, one about another recipient and an automatic answer change nothing', async (t) => {
   const { id, path } = await sendEmail(app, sink)
-  const before = [app.findStory(id), events(app, id)]
+  const before = [await app.findStory(id), await events(app, id)]
   const forged = path.replace(/\+./, (start) => (start === '+a' ? '+b' : '+a'))
   await report(t, app, forged, dsn({ path: forged, status: '5.1.1' }))
   const others = dsn({ path, status: '5.1.1', recipient: 'x@c.test' }).replace('--x--', '')
   const two = `${others}\r\nFinal-Recipient: rfc822; y@c.test\r\nAction: failed\r\nStatus: 5.1.1\r\n--x--\r\n`
   for (const raw of [dsn({ path, status: '5.1.1', recipient: 'x@c.test' }), two]) await report(t, app, path, raw)
-  t.equal(reports(app, 'processed'), 2, 'those about others are kept')
+  t.equal(await reports(app, 'processed'), 2, 'those about others are kept')
   const vacation = inboundText({
     from: 'bob@b.test',
     to: path,
@@ -126,16 +131,16 @@ t.test('a forged bounce, one about another recipient and an automatic answer cha
     fields: ['Auto-Submitted: auto-replied'],
   })
   await report(t, app, path, vacation, 'bob@b.test')
-  t.same([app.findStory(id), events(app, id)], before)
-  t.same(app.rows(`select * from suppressions where email = 'bob@b.test'`), [])
+  t.same([await app.findStory(id), await events(app, id)], before)
+  t.same(await app.rows(`select * from suppressions where email = 'bob@b.test'`), [])
 })
 
 t.test('a complaint at fbl is matched by our reference, suppresses, and shows on the email', async (t) => {
   const { id, raw } = await sendEmail(app, sink, 'angry@b.test')
   await report(t, app, 'fbl@mail.service.test', complaint(raw), 'abuse@b.test')
-  t.match(app.findStory(id), { status: 'complained' })
-  t.same(events(app, id).slice(-1), ['email.complained'])
-  t.match(app.rows(`select reason, metadata from suppressions where email = 'angry@b.test'`), [
+  t.match(await app.findStory(id), { status: 'complained' })
+  t.same((await events(app, id)).slice(-1), ['email.complained'])
+  t.match(await app.rows(`select reason, metadata from suppressions where email = 'angry@b.test'`), [
     { reason: 'spam_complaint', metadata: '{"feedback_type":"abuse"}' },
   ])
   const forged = raw.replace(
@@ -145,6 +150,6 @@ t.test('a complaint at fbl is matched by our reference, suppresses, and shows on
   const other = await sendEmail(app, sink, 'angry@b.test').catch(() => null)
   t.equal(other, null, 'suppressed')
   await report(t, app, 'fbl@mail.service.test', complaint(forged), 'abuse@b.test')
-  t.equal(events(app, id).filter((type) => type === 'email.complained').length, 1)
+  t.equal((await events(app, id)).filter((type) => type === 'email.complained').length, 1)
   t.same(app.errors, [])
 })

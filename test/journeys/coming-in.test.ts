@@ -97,7 +97,7 @@ t.test('a message is authenticated, stored, scored and announced, and can be rea
   t.ok(stored.endsWith(raw), 'the message itself is as it came')
   const listed = await app.rest('GET', '/v1/inbound?spam_status=clean&domain=home.test&from=ann@b.test')
   t.match(listed.json(), { data: [{ id, subject: 'first' }] })
-  const [event] = app.rows<{ workspace_id: string; data: string }>(
+  const [event] = await app.rows<{ workspace_id: string; data: string }>(
     `select workspace_id, data from events where type = 'email.received'`,
   )
   t.equal(event?.workspace_id, app.workspaceId)
@@ -151,7 +151,7 @@ t.test('one message to two workspaces makes two independent records', async (t) 
 t.test('a failed DMARC is treated as its domain asks, within the setting', async (t) => {
   const strict = { from: 'x@strict.test', to: ['a@home.test'], raw: inboundText({ from: 'x@strict.test' }) }
   t.match(await deliverInbound(t, app, strict), /^550 5\.7\.1 .*strict\.test.*reject/)
-  t.same(app.rows(`select id from inbound_emails where envelope_from = 'x@strict.test'`), [])
+  t.same(await app.rows(`select id from inbound_emails where envelope_from = 'x@strict.test'`), [])
   const soft = { from: 'x@soft.test', to: ['a@home.test'], raw: inboundText({ from: 'x@soft.test' }) }
   const email = await waitUntilProcessed(app, idOfReply(await deliverInbound(t, app, soft)))
   t.match(email, { spf_result: 'fail', dmarc_result: 'fail', spam_status: 'spam' })
@@ -194,7 +194,7 @@ t.test("postmaster belongs to the operator's workspace, a forged return path doe
   })
   const path = `bounce+${'a'.repeat(42)}@posthorn.a.test`
   idOfReply(await deliverInbound(t, app, { from: '', to: [path], raw: inboundText({ from: 'x@plain.test' }) }))
-  t.same(app.rows(`select id from inbound_emails where envelope_from = ''`), [])
+  t.same(await app.rows(`select id from inbound_emails where envelope_from = ''`), [])
 })
 
 const MB = 1_048_576
@@ -220,7 +220,7 @@ t.test("mail to the service's own addresses waits for the operator, and is not a
   const mail = (octets: number, to = ['postmaster']) =>
     deliverInbound(t, app, { from: '', to, raw: messageOfSize(octets) })
   for (const to of systems) t.match(await mail(500, [to]), /^451 4\.3\.5 /, to)
-  t.same(app.rows('select 1 from inbound_emails'), [], 'no other workspace gets it')
+  t.same(await app.rows('select 1 from inbound_emails'), [], 'no other workspace gets it')
   await app.cli('workspace', 'set-operator', app.workspaceId)
   for (const to of systems) t.match(await mail(500, [to]), /^250 /, to)
 
@@ -252,7 +252,7 @@ t.test('the inbound mail of a workspace is bounded, at RCPT and by the commit', 
     t.equal((await app.cli('domain', 'add', name, '--inbound', '--force', '--workspace', workspace)).status, 0)
   }
   await app.cli('workspace', 'set-plan', bounded, 'small')
-  const stored = (): unknown =>
+  const stored = (): Promise<unknown> =>
     app.rows(
       `select sum(octet_length(raw) + 8192 + 2 * octet_length(envelope_to)) as bytes_held
         from inbound_raw join inbound_emails on id = inbound_id where inbound_emails.workspace_id = ?`,
@@ -264,7 +264,7 @@ t.test('the inbound mail of a workspace is bounded, at RCPT and by the commit', 
   const many = await Promise.all(Array.from({ length: 6 }, () => deliverInbound(t, app, { to: [other], raw: large })))
   const words = many.map((reply) => reply.slice(0, 9)).sort()
   t.same(words, [...Array(3).fill('250 2.0.0'), ...Array(3).fill('452 4.2.2')], 'sessions at once do not pass it')
-  t.match(stored(), [await usage(app, app.otherKey).then(({ bytes_held }) => ({ bytes_held }))])
+  t.match(await stored(), [await usage(app, app.otherKey).then(({ bytes_held }) => ({ bytes_held }))])
   const before = await usage(app, app.otherKey)
   t.equal(before.bytes_limit, 59_000)
   t.ok(before.bytes_held <= 59_000)

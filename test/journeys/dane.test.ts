@@ -205,8 +205,8 @@ t.test('a message that demands TLS goes only where it is verified and demanded a
     response: /REQUIRETLS support required/,
   })
   t.match(await send('outside.open.test'), { status: 'bounced', response: /REQUIRETLS support required/ })
-  const notices = await waitUntil('notices to the sender', () => {
-    const rows = app.rows<{ raw: Buffer; tls_required: string }>(
+  const notices = await waitUntil('notices to the sender', async () => {
+    const rows = await app.rows<{ raw: Buffer; tls_required: string }>(
       `select raw, tls_required from emails join raw_messages on email_id = id where source = 'service'`,
     )
     return rows.length === 2 && rows

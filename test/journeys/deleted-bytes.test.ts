@@ -36,7 +36,10 @@ t.test('a contact, old messages and a workspace leave no byte', async (t) => {
   await first.stop()
 
   const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 100 * DAY })
-  await waitUntil('retention has removed the message', () => app.rows('select id from emails').length === 0)
+  await waitUntil(
+    'retention has removed the message',
+    async () => (await app.rows('select id from emails')).length === 0,
+  )
   await waitUntil('no byte is left', () =>
     ['expiring-subject', 'expiring-body', 'spooled-body', 'vanishing-contact'].every(
       (mark) => filesWith(mark, dataDir).length === 0,

@@ -16,10 +16,13 @@ interface EventRow {
   readonly data: string
 }
 
-function events(app: TestDaemon, id: string): (EventRow & { readonly payload: Record<string, unknown> })[] {
-  return app
-    .rows<EventRow>('select type, recipient, data from events where email_id = ? order by seq', id)
-    .map((row) => ({ ...row, payload: JSON.parse(row.data) as Record<string, unknown> }))
+async function events(
+  app: TestDaemon,
+  id: string,
+): Promise<(EventRow & { readonly payload: Record<string, unknown> })[]> {
+  return (await app.rows<EventRow>('select type, recipient, data from events where email_id = ? order by seq', id)).map(
+    (row) => ({ ...row, payload: JSON.parse(row.data) as Record<string, unknown> }),
+  )
 }
 
 const sentMessage = [
@@ -57,9 +60,9 @@ t.test('a message that another service would drop is stored as cancelled, and no
   const sent = await app.submitAccepted({ to: ['bob@b.test'], raw: sentMessage })
   await app.waitUntilSettled(sent)
   t.equal(sink.messages.length, 1, 'that of the other email')
-  t.same(app.rows('select status from emails where id = ?', id), [{ status: 'cancelled' }])
-  t.same(app.rows('select distinct status from recipients where email_id = ?', id), [{ status: 'cancelled' }])
-  t.same(app.rows('select * from queue'), [])
+  t.same(await app.rows('select status from emails where id = ?', id), [{ status: 'cancelled' }])
+  t.same(await app.rows('select distinct status from recipients where email_id = ?', id), [{ status: 'cancelled' }])
+  t.same(await app.rows('select * from queue'), [])
   t.same(app.errors, [])
 })
 
@@ -96,7 +99,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
       t.match(recipient.transcript, /RCPT TO/)
     }
     t.ok(story.sent_at !== null && story.delivered_at !== null && story.bounced_at === null)
-    t.same(app.rows('select * from queue'), [], 'nothing stays in the queue')
+    t.same(await app.rows('select * from queue'), [], 'nothing stays in the queue')
     t.same(app.errors, [])
   })
 
@@ -113,14 +116,14 @@ t.test('a submitted message arrives with our fields on top and every other byte 
     t.equal(added, kept.indexOf(''), 'Date is added after the last field')
     t.same(rest.toSpliced(added, 1), kept)
     for (const other of others) t.equal(other, first, 'each recipient gets the same bytes')
-    const stored = app.rows<{ raw: Buffer; field: string }>(
+    const stored = await app.rows<{ raw: Buffer; field: string }>(
       'select raw, field from raw_messages join dkim_signatures using (email_id)',
     )
     t.equal(`${stored[0]?.field}${stored[0]?.raw.toString('latin1')}`, first, 'and they are kept')
   })
 
   await t.test('the signature verifies with the stored record', async (t) => {
-    const [record] = app.rows<{ public_record: string; selector: string }>(
+    const [record] = await app.rows<{ public_record: string; selector: string }>(
       `select public_record, selector from dkim_keys where domain = 'a.test' and signing = 1`,
     )
     const resolver = async (name: string): Promise<string[][]> => {
@@ -134,7 +137,9 @@ t.test('a submitted message arrives with our fields on top and every other byte 
   })
 
   await t.test('each recipient has its own transaction and return path', async (t) => {
-    const [secret] = app.rows<{ value: string }>(`select value from service_state where key = 'return_path_secret'`)
+    const [secret] = await app.rows<{ value: string }>(
+      `select value from service_state where key = 'return_path_secret'`,
+    )
     const key = createSecretKey(secret?.value ?? '', 'base64')
     t.equal(sink.messages.length, 3)
     for (const { mailFrom, rcptTo, raw } of sink.messages) {
@@ -142,7 +147,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
       t.equal(host, 'posthorn.a.test')
       const [, reference = ''] = /^X-Posthorn-Reference: (.+)\r\n/.exec(raw.toString('latin1', 0, 100)) ?? []
       t.equal(recipientOfReference(key, reference), recipientOfReturnPath(key, local), 'and a reference')
-      const [recipient] = app.rows<{ address: string }>(
+      const [recipient] = await app.rows<{ address: string }>(
         'select address from recipients where id = ?',
         recipientOfReturnPath(key, local),
       )
@@ -151,7 +156,7 @@ t.test('a submitted message arrives with our fields on top and every other byte 
   })
 
   await t.test('the events', async (t) => {
-    const recorded = events(app, id)
+    const recorded = await events(app, id)
     t.same(recorded.map(({ type }) => type).sort(), [
       ...Array(3).fill('email.delivered'),
       ...Array(3).fill('email.queued'),
@@ -211,7 +216,7 @@ t.test('behind a smarthost an email is sent, not delivered', async (t) => {
   t.match(story, { status: 'sent', delivered_at: null, recipients: [{ status: 'sent', delivered_at: null }] })
   t.ok(story.sent_at)
   t.same(
-    events(app, id).map(({ type }) => type),
+    (await events(app, id)).map(({ type }) => type),
     ['email.queued', 'email.sent'],
   )
 })

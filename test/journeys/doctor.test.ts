@@ -130,8 +130,8 @@ t.test('inside the daemon changes become events, and one mail to the operator', 
     failed.find(({ check }) => check === 'blocklist'),
     { ...listing, checked_at: /Z$/ },
   )
-  const subjects = await waitUntil('the mail is written', () => {
-    const rows = app.rows<{ subject: string }>(`select subject from emails where source = 'service'`)
+  const subjects = await waitUntil('the mail is written', async () => {
+    const rows = await app.rows<{ subject: string }>(`select subject from emails where source = 'service'`)
     return rows.length > 0 && rows.map(({ subject }) => subject)
   })
   t.match(subjects, [/^The daily check found \d+ failures and (a|\d+) warnings?$/])
@@ -140,7 +140,7 @@ t.test('inside the daemon changes become events, and one mail to the operator', 
   t.equal((await browser.ask('POST', '/operator/doctor')).status, 200)
   t.match(await listEvents(app, 'service.check_recovered'), [{ check: 'blocklist', subject: listing.subject }])
   t.equal((await listEvents(app, 'service.check_failed')).length, failed.length, 'what was known is no news')
-  t.equal(app.rows(`select id from emails where source = 'service'`).length, 1)
+  t.equal((await app.rows(`select id from emails where source = 'service'`)).length, 1)
   t.same(app.errors, [])
 })
 

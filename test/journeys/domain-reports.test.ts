@@ -38,7 +38,7 @@ async function reader(t: Test, { known = false } = {}): Promise<{ app: TestDaemo
   const app = await testDaemon(t, { zone, level: 'info', routes: { 'b.test': sink } })
   if (known) {
     await app.waitUntilSettled(await app.submitAccepted({ to: ['bob@b.test'] }))
-    await waitUntil('b.test is known', () => app.rows('select 1 from mail_receivers').length > 0)
+    await waitUntil('b.test is known', async () => (await app.rows('select 1 from mail_receivers')).length > 0)
   }
   const { data } = (await app.rest('GET', '/v1/domains')).json<{ data: { id: string; domain: string }[] }>()
   const domainId = data.find(({ domain }) => domain === 'a.test')?.id
@@ -64,8 +64,8 @@ async function report(
   const before = outcomes(app).length
   idOfReply(await deliverInbound(t, app, { from, to: [to], raw }))
   await waitUntil('the report was read', () => outcomes(app).length > before)
-  t.same(app.rows('select 1 from inbound_emails'), [])
-  t.same(app.rows('select 1 from inbound_raw'), [], 'nothing of the message stays')
+  t.same(await app.rows('select 1 from inbound_emails'), [])
+  t.same(await app.rows('select 1 from inbound_raw'), [], 'nothing of the message stays')
 }
 
 t.test('a report that is proved is filed with its domain and shown', async (t) => {
@@ -145,7 +145,7 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
   const machine = await app.cli('domain', 'reports', 'a.test', '--json', '--workspace', app.workspaceId)
   t.match(machine.json(), { domain: 'a.test', summary: { dmarc: { failed: 4 } }, reports: page.data })
   t.match(outcomes(app), ['filed', 'filed', 'filed'])
-  t.same(app.rows(`select 1 from events where type = 'email.received'`), [], 'no inbound email of a workspace')
+  t.same(await app.rows(`select 1 from events where type = 'email.received'`), [], 'no inbound email of a workspace')
   t.same(app.errors, [])
 })
 
@@ -202,8 +202,8 @@ t.test('what is not proved, not ours, known or no report is discarded', async (t
   const own = await app.cli('domain', 'reports', 'mail.service.test')
   t.match(own.out, /not counted: 16 messages in 1 reports of others/, 'of the service itself')
   t.equal((await app.rest('DELETE', `/v1/domains/${domainId}`)).status, 200)
-  t.equal(app.rows('select 1 from domain_reports').length, 1, 'the reports of a domain go with it')
-  t.equal(app.rows('select 1 from domain_report_rows').length, 1)
+  t.equal((await app.rows('select 1 from domain_reports')).length, 1, 'the reports of a domain go with it')
+  t.equal((await app.rows('select 1 from domain_report_rows')).length, 1)
   t.same(app.errors, [])
 })
 

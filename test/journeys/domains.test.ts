@@ -98,9 +98,12 @@ async function waitForDomain(
   })
 }
 
-const news = (app: TestDaemon, id: string): readonly string[] =>
-  app
-    .rows<{ type: string; data: string }>(`select type, data from events where type like 'domain.%' order by seq`)
+const news = async (app: TestDaemon, id: string): Promise<readonly string[]> =>
+  (
+    await app.rows<{ type: string; data: string }>(
+      `select type, data from events where type like 'domain.%' order by seq`,
+    )
+  )
     .filter(({ data }) => (JSON.parse(data) as { domain_id: string }).domain_id === id)
     .map(({ type }) => type)
 
@@ -178,7 +181,7 @@ t.test('from registration to verification, each answer names what is wrong and w
     mx_record: { status: 'pending' },
   })
   t.same(await signature({ app, zone, sink }, 'app@c.test'), { selector: 'dkim1', result: 'pass' })
-  t.same(news(app, id), ['domain.failed', 'domain.verified'])
+  t.same(await news(app, id), ['domain.failed', 'domain.verified'])
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
     data: [
       { action: 'domain.verified', target: id, actor: /./ },
@@ -202,7 +205,7 @@ t.test('a broken domain has three days of grace, recovers, and is lost', async (
   const { id } = domain
   publish(zone, domain)
   await waitForDomain(app, id, HOUR + 1, ({ status }) => status === 'verified')
-  t.same(news(app, id), ['domain.verified'], 'without a request')
+  t.same(await news(app, id), ['domain.verified'], 'without a request')
   const asked = zone.queries.length
   await waitForDomain(app, id, HOUR, () => true)
   t.equal(zone.queries.length, asked, 'not looked at again before a day is over')
@@ -249,8 +252,10 @@ t.test('a broken domain has three days of grace, recovers, and is lost', async (
   await waitForDomain(app, id, HOUR, ({ status }) => status === 'verified')
   t.equal((await app.submit({ from: 'app@c.test' })).slice(0, 3), '250', 'what was remembered is forgotten')
   const expectedNews = ['domain.verified', 'domain.broken', 'domain.broken', 'domain.failed', 'domain.verified']
-  t.same(news(app, id), expectedNews)
-  const [warning] = app.rows<{ data: string }>(`select data from events where type = 'domain.broken' order by seq`)
+  t.same(await news(app, id), expectedNews)
+  const [warning] = await app.rows<{ data: string }>(
+    `select data from events where type = 'domain.broken' order by seq`,
+  )
   t.match(JSON.parse(warning?.data ?? ''), {
     domain_id: id,
     domain: 'c.test',
@@ -324,7 +329,9 @@ t.test('if two workspaces prove a name at the same moment, one gets it', async (
   const answers = await Promise.all([verify(app, mine.id), verify(app, theirs.id, app.otherKey)])
   t.same(answers.map(({ status }) => status).sort(), [200, 409])
   t.equal(answers.map((answer) => answer.status === 409 && error(answer).code).find(Boolean), 'domain_already_exists')
-  t.same(app.rows(`select count(*) as n from domains where domain = 'c.test' and status = 'verified'`), [{ n: 1 }])
+  t.same(await app.rows(`select count(*) as n from domains where domain = 'c.test' and status = 'verified'`), [
+    { n: 1 },
+  ])
   t.same(app.errors, [])
 })
 
@@ -361,7 +368,7 @@ t.test('the command line checks DNS too, and the daemon notices', async (t) => {
   await cli('add', 'closed.test')
   await cli('verify', 'closed.test', '--force')
   const closed = (await cli('show', 'closed.test', '--json')).json() as Domain
-  t.same(news(app, closed.id), ['domain.verified'])
+  t.same(await news(app, closed.id), ['domain.verified'])
   await cli('add', 'waits.test')
   app.advance(2 * DAY)
   await nudge(app)

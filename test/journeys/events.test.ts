@@ -67,7 +67,7 @@ function fail(why: string): never {
 async function report(t: Test, to: string, raw: string, from: string): Promise<void> {
   t.match(await deliverInbound(t, app, { from, to: [to], raw }), /^250/)
   const unread = `select 1 from inbound_emails where kind = 'report' and status = 'received'`
-  await waitUntil('the report was read', () => app.rows(unread).length === 0)
+  await waitUntil('the report was read', async () => (await app.rows(unread)).length === 0)
 }
 
 /** Nothing more and nothing less than the documented fields. */
@@ -114,7 +114,7 @@ t.test('attempts: taken, refused, deferred and taken later', async (t) => {
   })
   const deferred = events.find(({ type }) => type === 'email.deferred')
   t.match(deferred?.data, { ...about, reason: 'policy', response: '451 4.7.1 later', attempts: 1 })
-  const next = app.findStory(id).recipients.find(({ email }) => email === 'later@b.test')?.next_attempt_at
+  const next = (await app.findStory(id)).recipients.find(({ email }) => email === 'later@b.test')?.next_attempt_at
   t.equal(deferred?.data['next_attempt_at'], next)
 })
 

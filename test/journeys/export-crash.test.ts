@@ -37,14 +37,16 @@ t.test('SIGKILL while an export is written: each row is there once', async (t) =
   await database.commit(bulkEmail({ workspaceId: prepared.workspace, to: 'n0@b.test', at }).writes)
   await database.commit([
     { sql: 'delete from queue', parameters: [] },
-    ...copies.map(({ table, own }) => {
-      const columns = database.read<{ name: string }>('select name from pragma_table_info(?)', [table])
-      const names = columns.map(({ name }) => name)
-      const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${EMAILS - 1})
+    ...(await Promise.all(
+      copies.map(async ({ table, own }) => {
+        const columns = await database.read<{ name: string }>('select name from pragma_table_info(?)', [table])
+        const names = columns.map(({ name }) => name)
+        const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${EMAILS - 1})
         insert into ${table} (${names.join()}) select ${names.map((name) => own[name] ?? name).join()}
         from ${table} cross join n`
-      return { sql, parameters: [] }
-    }),
+        return { sql, parameters: [] }
+      }),
+    )),
   ])
   let daemon = await serve(t, prepared)
   const ca = readFileSync(join(prepared.dataDir, 'tls', 'cert.pem'))
@@ -57,12 +59,12 @@ t.test('SIGKILL while an export is written: each row is there once', async (t) =
     body: JSON.stringify({ type: 'email_logs', from_date: '2020-01-01', to_date: '2100-01-01' }),
   })
   t.equal(answer.statusCode, 202)
-  const stateOf = () =>
-    database.read<{ id: string; status: string; rows: number }>('select id, status, rows from exports', [])[0]
+  const stateOf = async () =>
+    (await database.read<{ id: string; status: string; rows: number }>('select id, status, rows from exports', []))[0]
   let before = 0
   for (let kills = 0; kills < KILLS; kills += 1) {
-    const state = await waitUntil('it has come further', () => {
-      const now = stateOf()
+    const state = await waitUntil('it has come further', async () => {
+      const now = await stateOf()
       return now !== undefined && (now.rows > before || now.status !== 'processing') && now
     })
     before = state.rows
@@ -71,7 +73,11 @@ t.test('SIGKILL while an export is written: each row is there once', async (t) =
     daemon = await serve(t, prepared)
   }
   t.ok(before > 0)
-  const done = await waitUntil('it is completed', () => (stateOf()?.status === 'completed' ? stateOf() : false), 60_000)
+  const done = await waitUntil(
+    'it is completed',
+    async () => ((await stateOf())?.status === 'completed' ? await stateOf() : false),
+    60_000,
+  )
   t.equal(done?.rows, EMAILS)
   const rows = parse(readFileSync(join(prepared.dataDir, 'exports', `${done?.id}.csv`))) as string[][]
   t.equal(rows.length, EMAILS + 1)

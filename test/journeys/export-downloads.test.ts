@@ -199,7 +199,7 @@ t.test('an export goes on after a restart, and an expired one goes at the next c
   await last.stop()
   const later = await testDaemon(t, { folder, ahead: 7 * DAY + 60_000 })
   await waitUntil('it is gone', () => !existsSync(file))
-  t.same(later.rows('select * from exports where workspace_id = ?', workspaceId), [])
+  t.same(await later.rows('select * from exports where workspace_id = ?', workspaceId), [])
 })
 
 t.test('the files of a workspace go with it', async (t) => {

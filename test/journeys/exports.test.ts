@@ -45,7 +45,7 @@ async function sendAll(app: TestDaemon): Promise<{ readonly opened: string; read
     app.advance(60_000)
   }
   const count = `select 1 from events where type = 'email.opened'`
-  await waitUntil('both are recorded', () => app.rows(count).length === 2)
+  await waitUntil('both are recorded', async () => (await app.rows(count)).length === 2)
   return { opened, bounced }
 }
 

@@ -36,7 +36,7 @@ const sink = await openSink({
 t.teardown(() => sink.close())
 const app = await testDaemon(t, { zone, routes: { 'out.test': sink, 'b.test': sink } })
 await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
-const [home] = app.rows<{ id: string }>(`select id from domains where domain = 'home.test'`)
+const [home] = await app.rows<{ id: string }>(`select id from domains where domain = 'home.test'`)
 const path = `/v1/domains/${home?.id}/forwards`
 
 /** A rule whose targets have all agreed. */
@@ -116,7 +116,7 @@ t.test('a message goes on with its signature, an ARC set and a rewritten sender'
     { to: 'eve@out.test', status: 'not-forwarded', reason: 'unconfirmed' },
   ])
   t.same((await app.rest('GET', '/v1/emails')).json<{ data: unknown[] }>().data, [], 'it is no email of the workspace')
-  t.same(app.rows(`select 1 from events where type like 'email.%' and type <> 'email.received'`), [])
+  t.same(await app.rows(`select 1 from events where type like 'email.%' and type <> 'email.received'`), [])
 
   t.comment('a bounce that comes back to the rewritten sender')
   const raw = bounceOf({ path: rewritten, status: '5.1.1', recipient: 'bob@out.test' })
@@ -126,13 +126,13 @@ t.test('a message goes on with its signature, an ARC set and a rewritten sender'
   idOfReply(await deliverInbound(t, app, { from: '', to: [rewritten.toLowerCase()], raw }))
   const bounce = await waitForMail(sink, 'ann@b.test', /no such user|5\.1\.1/)
   t.equal(senderOf(bounce.mailFrom), '')
-  t.same(app.rows(`select 1 from inbound_emails where kind = 'report'`), [])
+  t.same(await app.rows(`select 1 from inbound_emails where kind = 'report'`), [])
   t.same(app.errors, [])
 })
 
 /** The key that the service seals with, and those of the zone. */
 async function resolve(name: string, type: string): Promise<string[][]> {
-  const [sealing] = app.rows<{ private_key: string; selector: string; domain: string }>(
+  const [sealing] = await app.rows<{ private_key: string; selector: string; domain: string }>(
     `select * from dkim_keys where workspace_id = 'service' and signing = 1`,
   )
   if (sealing !== undefined && name === `${sealing.selector}._domainkey.${sealing.domain}`) {
@@ -161,9 +161,10 @@ t.test('the most exact rule wins; a rule may keep no copy', async (t) => {
     const kept = target === 'all@out.test' ? 404 : 200
     t.equal((await app.rest('GET', `/v1/inbound/${id}`)).status, kept, `${to}: kept`)
   }
-  t.same(app.rows('select count(*) as n from inbound_raw where inbound_id not in (select id from inbound_emails)'), [
-    { n: 0 },
-  ])
+  t.same(
+    await app.rows('select count(*) as n from inbound_raw where inbound_id not in (select id from inbound_emails)'),
+    [{ n: 0 }],
+  )
 })
 
 t.test('a message whose sender cannot be told of a failure is kept, and its refusal suppresses nobody', async (t) => {
@@ -177,7 +178,7 @@ t.test('a message whose sender cannot be told of a failure is kept, and its refu
   isGone = false
   t.match(outcome, /no such user/)
   t.equal((await app.rest('GET', `/v1/inbound/${id}`)).status, 200)
-  t.same(app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
+  t.same(await app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
 })
 
 t.test('what is not passed on: spam, mail against DMARC, loops, suppressed addresses', async (t) => {
@@ -205,7 +206,7 @@ t.test('a target that refuses: its sender is told, if SPF passed; nobody is supp
   isGone = true
   await arrive(t, ['gone@home.test'], signed('refused'))
   await waitForMail(sink, 'ann@b.test', /Final-Recipient: rfc822; ?gone@out\.test/)
-  t.same(app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
+  t.same(await app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
 })
 
 t.test('a sender that cannot be rewritten gets its bounces by a token', async (t) => {
@@ -232,10 +233,10 @@ t.test('a forged sender is not rewritten, and gets nothing through us', async (t
   t.match(token, /^bounce\+[^@]+@posthorn\.home\.test$/)
   const raw = bounceOf({ path: token, status: '5.1.1', recipient: 'forged@out.test' })
   const id = idOfReply(await deliverInbound(t, app, { from: '', to: [token], raw }))
-  await waitUntil('the end of the report', () =>
-    app.rows(`select 1 from inbound_emails where id = '${id}'`).length === 0 ? true : null,
+  await waitUntil('the end of the report', async () =>
+    (await app.rows(`select 1 from inbound_emails where id = '${id}'`)).length === 0 ? true : null,
   )
-  t.same(app.rows(`select 1 from recipients where address = 'victim@none.test'`), [])
+  t.same(await app.rows(`select 1 from recipients where address = 'victim@none.test'`), [])
 })
 
 t.test('rules are checked, changed and deleted', async (t) => {
@@ -255,7 +256,7 @@ t.test('rules are checked, changed and deleted', async (t) => {
   ] as const)
     t.match(await refusedWith(body), expected, JSON.stringify(body))
   t.equal(
-    app.rows(`select 1 from forward_targets where address = 'x@out.test'`).length,
+    (await app.rows(`select 1 from forward_targets where address = 'x@out.test'`)).length,
     0,
     'a refused rule asks nobody',
   )
@@ -291,8 +292,8 @@ t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
   await forwardsOf(id)
   const waiting = `select tls_required, recipients.last_response from emails join recipients on email_id = emails.id
     where address = 'secret@out.test' and priority = 'low'`
-  const row = await waitUntil('an attempt', () => {
-    const [found] = app.rows<{ tls_required: string; last_response: string | null }>(waiting)
+  const row = await waitUntil('an attempt', async () => {
+    const [found] = await app.rows<{ tls_required: string; last_response: string | null }>(waiting)
     return found?.last_response ? found : null
   })
   t.equal(row.tls_required, 'yes')
@@ -302,8 +303,9 @@ t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
 
 t.test('no more strangers are asked in a day than allowed, however many requests come at once', async (t) => {
   const before =
-    app.rows<{ n: number }>('select count(*) as n from forward_targets where confirmed_at is not requested_at')[0]?.n ??
-    0
+    (
+      await app.rows<{ n: number }>('select count(*) as n from forward_targets where confirmed_at is not requested_at')
+    )[0]?.n ?? 0
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, rule) => {
       const to = Array.from({ length: 10 }, (_, place) => `stranger${rule}-${place}@out.test`)
@@ -325,7 +327,7 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
   await addRule({ match: 'hook', webhook_id: webhookId, keep: false })
   const id = await arrive(t, ['hook@home.test'], signed('hooked'))
   t.match(await waitUntilProcessed(app, id), { status: 'processed' }, 'it is kept: the webhook needs it')
-  const rows = app.rows<{ type: string; data: string }>(
+  const rows = await app.rows<{ type: string; data: string }>(
     `select webhook_deliveries.type, data from webhook_deliveries join events on seq = event_seq where webhook_id = ?`,
     webhookId,
   )
@@ -334,12 +336,12 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
 
 t.test('at the end', async (t) => {
   const waiting = `select count(*) as n from queue where recipient <> 'secret@out.test'`
-  await waitUntil('an empty queue', () => app.rows<{ n: number }>(waiting)[0]?.n === 0)
-  const [one] = app.rows<{ id: string }>(
+  await waitUntil('an empty queue', async () => (await app.rows<{ n: number }>(waiting))[0]?.n === 0)
+  const [one] = await app.rows<{ id: string }>(
     `select id from emails where priority = 'low' and status = 'delivered' limit 1`,
   )
   t.match(await app.cli('log', one?.id ?? ''), { out: /passed on, were removed when all recipients were settled/ })
   const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low' and tls_required is null`
-  t.same(app.rows(kept), [], 'no bytes of what was passed on')
+  t.same(await app.rows(kept), [], 'no bytes of what was passed on')
   t.same(app.errors, [])
 })

@@ -73,10 +73,10 @@ t.test('a rule holds what waits and what comes later, and releases only that', a
   await waitUntil('the rule is gone', async () => (await rulesOf(app)).length === 0)
   t.match(await list(app, '--status', 'held'), [{ id: hand, hold_rule: null }], 'what the operator holds stays held')
   t.match(await app.cli('queue', 'rules', 'remove', rule), { status: 1, err: /no hold rule/ })
-  t.same(app.rows<{ action: string }>("select action from audit_log where action like 'hold_rule%' order by seq"), [
-    { action: 'hold_rule.added' },
-    { action: 'hold_rule.removed' },
-  ])
+  t.same(
+    await app.rows<{ action: string }>("select action from audit_log where action like 'hold_rule%' order by seq"),
+    [{ action: 'hold_rule.added' }, { action: 'hold_rule.removed' }],
+  )
   t.same(app.errors, [])
 })
 
@@ -102,7 +102,7 @@ t.test('by sender, pattern, workspace and until; a restart keeps them', async (t
   again.advance(2 * 3_600_000 + 1_000)
   for (const id of [one, more]) t.equal((await again.waitUntilSettled(id)).status, 'delivered', 'its time is over')
   t.match(await list(again), [{ hold_rule: byPattern }])
-  t.equal(again.findStory(two).status, 'queued')
+  t.equal((await again.findStory(two)).status, 'queued')
   t.same(again.errors, [])
 })
 

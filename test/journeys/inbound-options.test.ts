@@ -43,7 +43,7 @@ async function askRecipient(app: TestDaemon, to: string, from = 'ann@b.test', cl
 }
 
 async function change(app: TestDaemon, domain: string, policy: object, key = app.key): Promise<object> {
-  const [row] = app.rows<{ id: string }>('select id from domains where domain = ?', domain)
+  const [row] = await app.rows<{ id: string }>('select id from domains where domain = ?', domain)
   const answer = await app.rest('PATCH', `/v1/domains/${row?.id}`, { key, body: { inbound_policy: policy } })
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json<{ readonly inbound_policy: object }>().inbound_policy
@@ -147,7 +147,7 @@ t.test('a domain refuses spam and what fails DMARC, for itself alone', async (t)
   t.match(await deliver(['a@home.test'], forged), /^550 5\.7\.1 .*b\.test/)
   const shared = idOfReply(await deliver(['a@home.test', 'a@away.test'], forged))
   t.match(await waitUntilProcessed(app, shared), { spam_status: 'spam' }, 'the copy of the strict domain')
-  const [other] = app.rows<{ id: string }>(
+  const [other] = await app.rows<{ id: string }>(
     'select id from inbound_emails where workspace_id = ? order by id desc limit 1',
     app.otherWorkspaceId,
   )
@@ -165,7 +165,7 @@ t.test('a domain refuses spam and what fails DMARC, for itself alone', async (t)
   await change(app, 'away.test', { spam: 'refuse' }, app.otherKey)
   t.match(await deliver(['a@home.test', 'a@away.test'], spam), /^550 5\.7\.1 /)
   t.match(await app.rest('PATCH', '/v1/domains/none', { body: { inbound_policy: { spam: 'eat' } } }), { status: 400 })
-  t.match(app.rows('select details from audit_log where action = ? order by at desc limit 1', 'domain.changed'), [
+  t.match(await app.rows('select details from audit_log where action = ? order by at desc limit 1', 'domain.changed'), [
     { details: /"inbound_policy":\{"spam":"refuse"/ },
   ])
   t.same(app.errors, [])

@@ -71,7 +71,7 @@ t.test('over REST, with attachments of megabytes, alone and in a batch', async (
   const batch = await app.rest('POST', '/v1/emails/batch', { body: [email, { ...email, to: 'carol@b.test' }] })
   t.match(batch.json(), { success_count: 2, error_count: 0 })
   for (const place of ['first', 'second']) await check(`the ${place} of a batch`)
-  const sizes = app.rows<{ size: number; bytes: number }>(
+  const sizes = await app.rows<{ size: number; bytes: number }>(
     'select size, coalesce(spool_bytes, length(raw)) as bytes from emails join raw_messages on email_id = id',
   )
   t.equal(sizes.length, 3)
@@ -79,8 +79,10 @@ t.test('over REST, with attachments of megabytes, alone and in a batch', async (
   t.same(app.errors, [])
 })
 
-function lastResponses({ rows }: Pick<Awaited<ReturnType<typeof testDaemon>>, 'rows'>): string {
-  return rows<{ text: string }>(`select coalesce(last_response, '') as text from recipients where status = 'queued'`)
+async function lastResponses({ rows }: Pick<Awaited<ReturnType<typeof testDaemon>>, 'rows'>): Promise<string> {
+  return (
+    await rows<{ text: string }>(`select coalesce(last_response, '') as text from recipients where status = 'queued'`)
+  )
     .map(({ text }) => text)
     .join()
 }
@@ -97,14 +99,14 @@ for (const [what, damage] of Object.entries(damages)) {
     const first = await testDaemon(t, { routes: { 'b.test': busy } })
     const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
     const id = await first.submitAccepted({ raw })
-    await waitUntil('it was deferred', () => lastResponses(first).startsWith('451'))
+    await waitUntil('it was deferred', async () => (await lastResponses(first)).startsWith('451'))
     await first.stop()
     damage(databaseFile(first.config.service.data_dir))
 
     const sink = await openSink()
     t.teardown(() => sink.close())
     const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
-    await waitUntil('it was deferred again', () => lastResponses(app).includes('local error'))
+    await waitUntil('it was deferred again', async () => (await lastResponses(app)).includes('local error'))
     const lost = /\d{7} bytes at 0 of .*0000000001\.spool are lost/
     t.match(app.errors.join('\n'), /attempt failed on our side/)
     t.match(app.errors.join('\n'), lost)

@@ -37,10 +37,11 @@ t.test('a plan set on the command line applies at once: too many messages in a m
 
   const made = await app.cli('workspace', 'create', 'Third', '--email', 'o@third.test', '--json')
   const { workspace_id: id } = made.json() as { workspace_id: string }
-  const plan = (): unknown => app.rows<{ plan: string }>('select plan from workspaces where id = ?', id)[0]?.plan
-  t.equal(plan(), 'slow', 'the default plan')
+  const plan = async (): Promise<unknown> =>
+    (await app.rows<{ plan: string }>('select plan from workspaces where id = ?', id))[0]?.plan
+  t.equal(await plan(), 'slow', 'the default plan')
   t.match(await app.cli('workspace', 'set-plan', 'third', 'pro'), { status: 0, out: `${id} has the plan pro\n` })
-  t.equal(plan(), 'pro')
+  t.equal(await plan(), 'pro')
   t.same((await app.cli('workspace', 'set-plan', id, 'unlimited', '--json')).json(), {
     workspace_id: id,
     plan: 'unlimited',
@@ -54,7 +55,7 @@ t.test('a plan set on the command line applies at once: too many messages in a m
     err: /no such workspace: ws_nobody/,
   })
   t.match(await app.cli('workspace', 'set-plan', id), { status: 2, err: /PLAN is missing/ })
-  t.equal(plan(), 'unlimited')
+  t.equal(await plan(), 'unlimited')
 })
 
 t.test('a used up quota gets 452 4.7.1 or its REST code, until there is room', async (t) => {
@@ -102,7 +103,7 @@ t.test('a used up quota gets 452 4.7.1 or its REST code, until there is room', a
     'the domain is used up',
     async () => (await submitMessage(client, {})) === '452 4.7.1 5 emails in a day from a.test: 0 left',
   )
-  t.equal(app.rows('select id from emails where workspace_id = ?', app.workspaceId).length, 5)
+  t.equal((await app.rows('select id from emails where workspace_id = ?', app.workspaceId)).length, 5)
   app.advance(DAY)
   t.match(await app.submit(), /^250 /)
   const batch = await app.rest('POST', '/v1/emails/batch', { body: Array(5).fill(email) })
@@ -175,7 +176,7 @@ t.test('the workspaces of one owner send the quota of one plan, and at most thir
     ids.push(made.json<{ data: { id: string } }>().data.id)
   }
   t.match(await make(), { status: 429 }, 'and not one more in the hour, with a key of which workspace so ever')
-  t.equal(app.rows("select 1 from workspaces where plan <> 'small'").length, 1, 'that of another owner alone')
+  t.equal((await app.rows("select 1 from workspaces where plan <> 'small'")).length, 1, 'that of another owner alone')
   const senders: string[] = []
   for (const [n, id] of ids.slice(0, 2).entries()) {
     const key = await app.rest('POST', '/v1/api-keys', { body: { name: 'k', workspace_id: id } })
@@ -203,7 +204,7 @@ t.test('a default plan that a reload changes is that of the next workspace', asy
     const { data } = (await app.rest('POST', '/v1/workspaces', { body: { name: 'More' } })).json<{
       data: { id: string }
     }>()
-    return app.rows<{ plan: string }>('select plan from workspaces where id = ?', data.id)[0]?.plan
+    return (await app.rows<{ plan: string }>('select plan from workspaces where id = ?', data.id))[0]?.plan
   }
   t.equal(await make(), 'unlimited')
   const { limits } = app.config

@@ -14,7 +14,7 @@ t.test('each recipient gets the own values, tags and variables', { skip }, async
   t.equal(stderr, '')
   const { id, status } = JSON.parse(stdout) as { readonly id: string; readonly status: readonly string[] }
   t.same(status, ['queued'])
-  const rows = app.rows<{ id: string; tags: string }>(
+  const rows = await app.rows<{ id: string; tags: string }>(
     'select id, tags from emails where message_id = ? order by id',
     id,
   )

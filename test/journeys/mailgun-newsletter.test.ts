@@ -81,10 +81,12 @@ t.test('a newsletter is sent, counted, and its bounces and complaints are read',
   const providerId = await sendNewsletter(members)
   // Other mail of the workspace is none of the newsletter.
   await client.messages.create('a.test', { from: 'app@a.test', to: 'bob@b.test', subject: 'a', text: 'a' } as never)
-  await waitUntil('all are settled', () => {
-    return app.rows("select id from emails where status in ('delivered', 'bounced')").length === MEMBERS + 1
+  await waitUntil('all are settled', async () => {
+    return (await app.rows("select id from emails where status in ('delivered', 'bounced')")).length === MEMBERS + 1
   })
-  const complaint = app.rows<{ id: string }>("select email_id as id from recipients where address = 'member3@b.test'")
+  const complaint = await app.rows<{ id: string }>(
+    "select email_id as id from recipients where address = 'member3@b.test'",
+  )
   await app.rest('GET', `/v1/track/open/${complaint[0]?.id}`, { key: null })
   const events = await waitUntil('the open', async () => {
     const all = await fetchEvents(begin)
@@ -139,5 +141,5 @@ t.test('a member who bounced is recognized by the code at the next newsletter, a
     await failsWith(t, client.suppressions.destroy('a.test', type, 'gone@b.test'), { status: 404 })
   }
   t.match(await client.suppressions.destroy('a.test', 'bounces', 'gone@b.test'), { address: 'gone@b.test' })
-  t.same(app.rows('select id from suppressions'), [])
+  t.same(await app.rows('select id from suppressions'), [])
 })

@@ -166,7 +166,7 @@ t.test('webhooks, opens and clicks, exports, broadcasts', async (t) => {
   const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>()
   await app.waitUntilSettled(id)
   t.equal((await app.rest('GET', `/v1/track/open/${id}`, { key: null })).status, 200)
-  const [link] = app.rows<{ id: string }>('select id from links where email_id = ?', id)
+  const [link] = await app.rows<{ id: string }>('select id from links where email_id = ?', id)
   t.equal((await app.rest('GET', `/v1/track/click/${link?.id}`, { key: null })).status, 302)
   const day = new Date(app.now()).toISOString().slice(0, 10)
   const requested = { type: 'email_logs', from_date: day, to_date: day }

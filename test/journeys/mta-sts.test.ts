@@ -164,7 +164,7 @@ t.test('a policy that is enforced decides over hosts, encryption and certificate
     t.match(await send(app, `${name}.test`), { status: 'delivered', tls: null }, `${name}: no policy could be had`)
   }
   t.notOk(web.asked.includes('mta-sts.inside.test'), 'private addresses are not dialled')
-  t.same(app.rows('select domain from sts_policies order by domain').length, 7)
+  t.same((await app.rows('select domain from sts_policies order by domain')).length, 7)
   t.same(app.errors, [])
 })
 
@@ -187,7 +187,7 @@ t.test('a policy holds while its host is down, across a restart, until its id ch
     const id = await again.submitAccepted({ to: ['bob@good.test'], key: app.key })
     return outcomeOf(await again.waitUntilAttempted(id)).tls?.includes('verified') === false
   })
-  t.same(again.rows("select policy_id, mode from sts_policies where domain = 'good.test'"), [
+  t.same(await again.rows("select policy_id, mode from sts_policies where domain = 'good.test'"), [
     { policy_id: '2', mode: 'none' },
   ])
 })

@@ -32,7 +32,7 @@ async function sendTracked(app: TestDaemon, urls: readonly string[], more: objec
   if (created.status !== 201) throw new Error(created.text)
   const { id } = created.json<{ readonly id: string }>()
   await app.waitUntilSettled(id)
-  const rows = app.rows<{ id: string; url: string }>('select id, url from links where email_id = ?', id)
+  const rows = await app.rows<{ id: string; url: string }>('select id, url from links where email_id = ?', id)
   const links = new Map(rows.map((link) => [link.url, `/v1/track/click/${link.id}`]))
   return { id, links, pixel: `/v1/track/open/${id}` }
 }
@@ -49,17 +49,18 @@ interface EventRow {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-function eventsOf(app: TestDaemon, id: string): readonly EventRow[] {
+async function eventsOf(app: TestDaemon, id: string): Promise<readonly EventRow[]> {
   const sql = `select type, recipient, data from events where email_id = ? and type in ('email.opened', 'email.clicked')
     order by seq`
-  return app
-    .rows<{ type: string; recipient: string; data: string }>(sql, id)
-    .map((row) => ({ ...row, data: JSON.parse(row.data) as EventRow['data'] }))
+  return (await app.rows<{ type: string; recipient: string; data: string }>(sql, id)).map((row) => ({
+    ...row,
+    data: JSON.parse(row.data) as EventRow['data'],
+  }))
 }
 
 const waitForEvents = (app: TestDaemon, id: string, count: number): Promise<readonly EventRow[]> =>
-  waitUntil(`${count} events`, () => {
-    const events = eventsOf(app, id)
+  waitUntil(`${count} events`, async () => {
+    const events = await eventsOf(app, id)
     return events.length >= count && events
   })
 
@@ -209,7 +210,7 @@ t.test('HEAD, unknown ids, other URLs and other forms of the path', async (t) =>
     [first, first, second, first, second, first, first],
     'HEAD has made no event',
   )
-  t.same(eventsOf(app, other.id), [])
+  t.same(await eventsOf(app, other.id), [])
   t.equal((await recordOf(app, email.id)).opened_at, null)
   t.same(app.errors, [])
 })
@@ -227,7 +228,7 @@ t.test('untracked emails, and emails that are gone', async (t) => {
   for (const email of [gone, clicks]) t.equal(await load(app, linkOf(email, url)), 302, 'a link outlives its email')
   await waitForEvents(app, clicks.id, 1)
   t.same(
-    [clicks, opens, gone].map(({ id }) => eventsOf(app, id).map(({ type }) => type)),
+    await Promise.all([clicks, opens, gone].map(async ({ id }) => (await eventsOf(app, id)).map(({ type }) => type))),
     [['email.clicked'], ['email.opened'], []],
   )
   t.same(app.errors, [])
@@ -312,8 +313,8 @@ t.test('a flood on one pixel is answered and not stored, and no rate limit of cl
   const [click] = email.links.values()
   t.equal(await load(app, click ?? ''), 302)
   const isClick = (event: EventRow): boolean => event.type === 'email.clicked'
-  const events = await waitUntil('the click', () => {
-    const found = eventsOf(app, email.id)
+  const events = await waitUntil('the click', async () => {
+    const found = await eventsOf(app, email.id)
     return found.some(isClick) && found
   })
   t.equal(events.filter((event) => !isClick(event)).length, 1_000, 'the burst of one email')
@@ -340,11 +341,6 @@ t.test('what was answered is recorded when the daemon stops', async (t) => {
   await Promise.all([...email.links.values(), email.pixel].map((path) => load(app, path)))
   await app.stop()
   const again = await testDaemon(t, { folder: app.folder })
-  t.same(
-    eventsOf(again, email.id)
-      .map(({ type }) => type)
-      .sort(),
-    ['email.clicked', 'email.opened'],
-  )
+  t.same((await eventsOf(again, email.id)).map(({ type }) => type).sort(), ['email.clicked', 'email.opened'])
   t.not((await recordOf(again, email.id)).clicked_at, null)
 })

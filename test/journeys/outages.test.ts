@@ -20,7 +20,7 @@ interface Row {
   readonly waits_for: string | null
 }
 
-const listQueued = (app: TestDaemon, where: string): Row[] =>
+const listQueued = (app: TestDaemon, where: string): Promise<Row[]> =>
   app.rows<Row>(`select id, attempts, enqueued_at, next_attempt_at, waits_for from queue where ${where} order by id`)
 
 async function closedPort(): Promise<number> {
@@ -56,8 +56,8 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
     const sink = await openSink({ port })
     t.teardown(() => sink.close())
     app.advance(2 * second)
-    const [row] = await waitUntil('it waits for the host', () => {
-      const rows = listQueued(app, `domain = 'b.test' and waits_for is not null`)
+    const [row] = await waitUntil('it waits for the host', async () => {
+      const rows = await listQueued(app, `domain = 'b.test' and waits_for is not null`)
       return rows.length > 0 && rows
     })
     const why = `mx.b.test [127.0.0.1]:${port} (connection refused)`
@@ -65,8 +65,10 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
     t.equal(row?.next_attempt_at, (row?.enqueued_at ?? 0) + 15 * second, 'no later than its deadline')
     t.equal(sink.connections, 0)
     const next = new Date(row?.next_attempt_at ?? 0).toISOString()
-    t.match(app.findStory(id).recipients, [{ attempts: [{ number: 1 }], next_attempt_at: next, waits_for: why }])
-    t.equal(app.findStory(id).recipients[0]?.attempts.length, 1)
+    t.match((await app.findStory(id)).recipients, [
+      { attempts: [{ number: 1 }], next_attempt_at: next, waits_for: why },
+    ])
+    t.equal((await app.findStory(id)).recipients[0]?.attempts.length, 1)
     const shown = await app.rest('GET', `/v1/emails/${id}`)
     t.match(shown.json(), { recipients: [{ attempts: 1, next_attempt_at: next }] })
     for (const asked of [id, row?.id ?? '']) {
@@ -78,7 +80,7 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
     app.advance(13 * second)
     t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{}, { number: 2 }] }] })
     t.equal(sink.connections, 1)
-    t.same(listQueued(app, '1'), [])
+    t.same(await listQueued(app, '1'), [])
   })
 
   await t.test('a reset in place of a greeting is remembered, and expires after a second one', async (t) => {
@@ -86,9 +88,9 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
     await app.waitUntilAttempted(id)
     for (let round = 0; round < 10; round += 1) {
       app.advance(second)
-      await waitUntil('it waits', () => listQueued(app, `next_attempt_at <= ${app.now()}`).length === 0)
+      await waitUntil('it waits', async () => (await listQueued(app, `next_attempt_at <= ${app.now()}`)).length === 0)
     }
-    t.match(listQueued(app, '1'), [
+    t.match(await listQueued(app, '1'), [
       { attempts: 1, waits_for: /^mx\.r\.test \[127\.0\.0\.1\]:\d+ \(connection (reset|closed)\)$/ },
     ])
     t.equal(resetting.connections, 1)
@@ -129,17 +131,17 @@ t.test('one of many entries that wait for a host finds out that it is back, then
   const allWait = (): Promise<true> =>
     waitUntil(
       'all wait',
-      () => listQueued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`).length === 61,
+      async () => (await listQueued(app, `${waiting} and leased = 0 and next_attempt_at > ${app.now()}`)).length === 61,
     )
   await allWait()
-  const [until30] = listQueued(app, waiting)
+  const [until30] = await listQueued(app, waiting)
   t.ok(
-    listQueued(app, waiting).every(
+    (await listQueued(app, waiting)).every(
       ({ attempts, next_attempt_at }) => attempts === 0 && next_attempt_at === until30?.next_attempt_at,
     ),
   )
   t.equal(sink.connections, 1)
-  t.match(app.findStory(others).recipients, [{ status: 'queued', attempts: [], waits_for: /^mx\.b\.test / }])
+  t.match((await app.findStory(others)).recipients, [{ status: 'queued', attempts: [], waits_for: /^mx\.b\.test / }])
 
   app.advance(30 * second)
   await sink.waitUntil(() => answers.length === 1)
@@ -148,9 +150,13 @@ t.test('one of many entries that wait for a host finds out that it is back, then
   answers[0]?.('reset')
   await waitUntil(
     'all but the one that found out wait again',
-    () =>
-      listQueued(app, `${waiting} and leased = 0 and attempts = 0 and next_attempt_at > ${app.now() + 50 * second}`)
-        .length === 60,
+    async () =>
+      (
+        await listQueued(
+          app,
+          `${waiting} and leased = 0 and attempts = 0 and next_attempt_at > ${app.now() + 50 * second}`,
+        )
+      ).length === 60,
   )
   t.equal(sink.connections, 2)
 
@@ -161,9 +167,12 @@ t.test('one of many entries that wait for a host finds out that it is back, then
   answers[1]?.('220 hello')
   const { recipients } = await app.waitUntilSettled(others)
   t.match(recipients, [{ status: 'delivered', attempts: [{ number: 1 }] }])
-  await waitUntil('only what found out waits, for its next attempt', () => listQueued(app, '1').length === 2)
+  await waitUntil(
+    'only what found out waits, for its next attempt',
+    async () => (await listQueued(app, '1')).length === 2,
+  )
   t.equal(
-    app.rows('select * from attempts').length,
+    (await app.rows('select * from attempts')).length,
     sink.messages.length + 2,
     'two attempts failed, and both were made',
   )
@@ -176,7 +185,7 @@ t.test('a retry by the operator is attempted, whatever outage is remembered', as
   const id = await app.submitAccepted({ to: ['x@b.test'] })
   await app.waitUntilAttempted(id)
   const later = await app.submitAccepted({ to: ['y@b.test'] })
-  await waitUntil('it waits', () => app.findStory(later).recipients[0]?.waits_for)
+  await waitUntil('it waits', async () => (await app.findStory(later)).recipients[0]?.waits_for)
   const sink = await openSink({ port })
   t.teardown(() => sink.close())
   t.match(await app.cli('queue', 'retry', '--domain', 'b.test'), { status: 0, out: /2 due now/ })

@@ -15,25 +15,30 @@ interface QueueRow {
   readonly last_response: string
 }
 
-const queueRow = (app: TestDaemon, id: string): QueueRow | undefined =>
-  app.rows<QueueRow>('select attempts, next_attempt_at, leased, last_response from queue where email_id = ?', id)[0]
+const queueRow = async (app: TestDaemon, id: string): Promise<QueueRow | undefined> =>
+  (
+    await app.rows<QueueRow>(
+      'select attempts, next_attempt_at, leased, last_response from queue where email_id = ?',
+      id,
+    )
+  )[0]
 
-function eventsOf(app: TestDaemon, id: string): { type: string; data: Record<string, unknown> }[] {
-  return app
-    .rows<{ type: string; data: string }>('select type, data from events where email_id = ? order by seq', id)
-    .map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
+async function eventsOf(app: TestDaemon, id: string): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  return (
+    await app.rows<{ type: string; data: string }>('select type, data from events where email_id = ? order by seq', id)
+  ).map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
 }
 
-const listSuppressed = (app: TestDaemon): unknown[] =>
+const listSuppressed = (app: TestDaemon): Promise<unknown[]> =>
   app.rows('select email, reason, source_email_id, metadata from suppressions')
 
 /** Reports to the app's sender. */
-const reports = (app: TestDaemon): string[] =>
-  app
-    .rows<{ raw: Buffer }>(
+const reports = async (app: TestDaemon): Promise<string[]> =>
+  (
+    await app.rows<{ raw: Buffer }>(
       `select raw from raw_messages join emails on id = email_id where source = 'service' order by id`,
     )
-    .map(({ raw }) => raw.toString())
+  ).map(({ raw }) => raw.toString())
 
 type Temporary = readonly (readonly [answer: SinkAnswer, reason: RegExp, response: RegExp])[]
 
@@ -61,23 +66,23 @@ async function deferrals(t: Test, answers: Temporary, timeouts: Partial<Timeouts
     const id = ids[n] ?? ''
     const what = `${said} at ${stage}`
     t.match(
-      app.findStory(id),
+      await app.findStory(id),
       {
         status: 'queued',
         recipients: [{ status: 'queued', reason, last_response: response, attempts: [{ outcome: 'deferred' }] }],
       },
       what,
     )
-    const row = queueRow(app, id)
+    const row = await queueRow(app, id)
     const next = row?.next_attempt_at ?? 0
     t.match(row, { attempts: 1, leased: 0, last_response: response }, what)
     t.ok(next >= begun + 5 * minute && next <= ended + 5.5 * minute + 1, `${what}: again in five minutes`)
-    const [, deferred] = eventsOf(app, id)
+    const [, deferred] = await eventsOf(app, id)
     t.match(deferred, { type: 'email.deferred', data: { attempts: 1, reason, response, to: `x@s${n}.test` } }, what)
     t.equal(deferred?.data['next_attempt_at'], new Date(next).toISOString(), what)
   }
-  t.same(listSuppressed(app), [])
-  t.same(reports(app), [], 'no sender is notified yet')
+  t.same(await listSuppressed(app), [])
+  t.same(await reports(app), [], 'no sender is notified yet')
   t.same(app.errors, [])
 }
 
@@ -123,8 +128,8 @@ t.test('a permanent failure bounces at once', async (t) => {
     const story = await app.waitUntilSettled(id)
     t.match(story, { status: 'bounced', recipients: [{ status: 'bounced', reason }] }, reason)
     t.ok(story.bounced_at, reason)
-    t.equal(queueRow(app, id), undefined)
-    const [, bounced] = eventsOf(app, id)
+    t.equal(await queueRow(app, id), undefined)
+    const [, bounced] = await eventsOf(app, id)
     const response = story.recipients[0]?.last_response
     t.match(bounced, {
       type: 'email.bounced',
@@ -137,7 +142,7 @@ t.test('a permanent failure bounces at once', async (t) => {
         bounce_reason: response,
       },
     })
-    const [row] = app.rows<{ reason: string; source_email_id: string; metadata: string }>(
+    const [row] = await app.rows<{ reason: string; source_email_id: string; metadata: string }>(
       'select reason, source_email_id, metadata from suppressions where email = ?',
       to,
     )
@@ -197,10 +202,10 @@ t.test('only an authoritative DNS answer is permanent', async (t) => {
   t.same(await outcome('x@silent.test'), ['queued', 'dns', null])
   t.same(await outcome('jürgen@plain.test', ' SMTPUTF8'), ['bounced', 'smtputf8-unsupported', 'mx.plain.test'])
   t.same(
-    listSuppressed(app).map((row) => (row as { email: string }).email),
+    (await listSuppressed(app)).map((row) => (row as { email: string }).email),
     ['x@null.test'],
   )
-  const statuses = reports(app).map((report) => /^Status: (\S+)/m.exec(report)?.[1])
+  const statuses = (await reports(app)).map((report) => /^Status: (\S+)/m.exec(report)?.[1])
   t.same(statuses, ['5.1.10', '5.1.2', '5.1.2', '5.4.4', '5.6.7'])
 })
 
@@ -222,23 +227,23 @@ t.test('an entry expires when it is too old', async (t) => {
   })
   await gone.close()
   const ids = await Promise.all(['busy', 'gone', 'once'].map((name) => app.submitAccepted({ to: [`x@${name}.test`] })))
-  const tries = (id: string): number => app.findStory(id).recipients[0]?.attempts.length ?? 0
+  const tries = async (id: string): Promise<number> => (await app.findStory(id)).recipients[0]?.attempts.length ?? 0
   for (let round = 1; round <= 3; round += 1) {
-    await waitUntil(`round ${round}`, () => ids.every((id) => tries(id) === round))
+    await waitUntil(`round ${round}`, async () => (await Promise.all(ids.map(tries))).every((made) => made === round))
     app.advance(66 * minute)
     if (round === 1) await once.close()
   }
   const [first, second, third] = await Promise.all(ids.map((id) => app.waitUntilSettled(id)))
 
   t.match(first, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /^450/ }] })
-  t.match(eventsOf(app, first?.id ?? '').at(-1), {
+  t.match((await eventsOf(app, first?.id ?? '')).at(-1), {
     type: 'email.bounced',
     data: { bounce_type: 'soft', bounce_subtype: 'expired', bounce_reason: /^450 4\.2\.0 come later/ },
   })
   t.match(second, { status: 'failed', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
-  t.match(eventsOf(app, second?.id ?? '').at(-1), { type: 'email.failed', data: { reason: 'expired' } })
+  t.match((await eventsOf(app, second?.id ?? '')).at(-1), { type: 'email.failed', data: { reason: 'expired' } })
   t.match(third, { status: 'bounced', recipients: [{ reason: 'expired', last_response: /connection refused/ }] })
-  t.same(listSuppressed(app), [])
+  t.same(await listSuppressed(app), [])
 
   await home.waitUntil(() => home.messages.length === 6)
   const notices = home.messages.map(({ raw }) => raw.toString())
@@ -301,7 +306,7 @@ t.test('the sender gets the notifications that it asked for', async (t) => {
     app.submitAccepted({ to: ['good@knowing.test'], mailParameters: ' ENVID=E1', rcptParameters: ' NOTIFY=SUCCESS' }),
   ]
   for (const id of await Promise.all(silent)) await app.waitUntilSettled(id)
-  t.equal(reports(app).length, 3, 'and nothing else')
+  t.equal((await reports(app)).length, 3, 'and nothing else')
   const relayed = knowing.commands.filter((line) => /^(MAIL|RCPT)/.test(line))
   t.match(relayed, [/ENVID=E1/, /NOTIFY=SUCCESS/], 'who understands DSN is asked to report')
   t.same(app.errors, [])
@@ -314,12 +319,12 @@ t.test('a report that bounces causes no further report', async (t) => {
   await app.waitUntilSettled(await app.submitAccepted())
   const report = await waitUntil(
     'the report',
-    () => app.rows<{ id: string }>(`select id from emails where source = 'service'`)[0],
+    async () => (await app.rows<{ id: string }>(`select id from emails where source = 'service'`))[0],
   )
   t.equal((await app.waitUntilSettled(report.id)).status, 'bounced')
-  t.equal(reports(app).length, 1)
+  t.equal((await reports(app)).length, 1)
   t.same(
-    app.rows('select workspace_id, email from suppressions order by email'),
+    await app.rows('select workspace_id, email from suppressions order by email'),
     [
       { workspace_id: 'service', email: 'app@a.test' },
       { workspace_id: app.workspaceId, email: 'bob@b.test' },
@@ -327,6 +332,6 @@ t.test('a report that bounces causes no further report', async (t) => {
     'and is the last that its address gets of the service; the workspace writes to whom it likes',
   )
   await app.waitUntilSettled(await app.submitAccepted({ to: ['carol@b.test'] }))
-  t.equal(reports(app).length, 1, 'no report follows another that bounced')
-  t.same(app.rows(`select 1 from events where workspace_id = 'service'`), [])
+  t.equal((await reports(app)).length, 1, 'no report follows another that bounced')
+  t.same(await app.rows(`select 1 from events where workspace_id = 'service'`), [])
 })

@@ -126,8 +126,10 @@ t.test('the second factor is disabled with password and code', async (t) => {
   t.equal(codeOf(await ask(PASSWORD, '000000')), '401 invalid_credentials')
   t.equal((await ask(PASSWORD, recovery[0] ?? '')).status, 204)
   t.equal((await openBrowser(app).signIn(OWNER)).status, 201)
-  t.same(app.rows('select 1 from recovery_codes'), [])
-  const acts = app.rows<{ action: string }>(`select action from audit_log where action like 'user.%' order by seq`)
+  t.same(await app.rows('select 1 from recovery_codes'), [])
+  const acts = await app.rows<{ action: string }>(
+    `select action from audit_log where action like 'user.%' order by seq`,
+  )
   t.same(
     acts.map(({ action }) => action),
     ['user.totp_enabled', 'user.totp_disabled'],
@@ -167,7 +169,7 @@ t.test('a new password ends all other sessions; sessions are listed and ended', 
   t.equal((await other.ask('DELETE', '/sessions')).status, 204)
   t.same([(await other.ask('GET', '/session')).status, (await browser.ask('GET', '/session')).status], [200, 401])
   t.equal((await other.ask('DELETE', '/sessions?all=true')).status, 204)
-  t.equal(app.rows('select 1 from sessions').length, 0)
+  t.equal((await app.rows('select 1 from sessions')).length, 0)
 })
 
 t.test('the operator resets a second factor that is lost', async (t) => {

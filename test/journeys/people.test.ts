@@ -30,7 +30,7 @@ const invite = async (app: TestDaemon, email: string): Promise<string> => {
 
 /** The verdict on the signature of the service. */
 async function dkimOf(app: TestDaemon, raw: Buffer): Promise<unknown> {
-  const [key] = app.rows<{ record: string }>(
+  const [key] = await app.rows<{ record: string }>(
     `select public_record as record from dkim_keys where workspace_id = 'service'`,
   )
   const { results } = await dkimVerify(raw, { resolver: async () => [[key?.record ?? '']], strict: true })
@@ -58,7 +58,7 @@ t.test('an invitation arrives as signed mail of the service, and its link works'
   const url = /https:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? ''
   t.match(url, /^https:\/\/mail\.service\.test\/ui\/invitation\?token=/)
   t.ok(String(mail.html).includes(`href="${url}"`))
-  t.match(app.rows(`select source, workspace_id from emails`), [{ source: 'service', workspace_id: 'service' }])
+  t.match(await app.rows(`select source, workspace_id from emails`), [{ source: 'service', workspace_id: 'service' }])
   t.equal((await app.rest('GET', '/v1/usage')).json<{ usage: { emails_sent: number } }>().usage.emails_sent, 0)
 
   const token = new URL(url).searchParams.get('token')
@@ -80,7 +80,7 @@ t.test('an address that bounced mail of the service gets no more of it until the
   const app = await testDaemon(t, { routes: { 'b.test': sink, 'a.test': sink } })
   const id = await invite(app, 'Gone@b.test')
   const list = async (): Promise<unknown> => (await app.cli('suppression', 'list', '--service', '--json')).json()
-  await waitUntil('it bounced', async () => app.rows('select 1 from suppressions').length > 0)
+  await waitUntil('it bounced', async () => (await app.rows('select 1 from suppressions')).length > 0)
   t.match(await list(), { data: [{ email: 'gone@b.test', reason: 'hard_bounce' }] })
   t.match(
     (await app.rest('GET', '/v1/suppressions')).json(),
@@ -94,19 +94,19 @@ t.test('an address that bounced mail of the service gets no more of it until the
 
   // Mail of any kind: a warning is not written either.
   const event = { workspaceId: app.workspaceId, emailId: null, recipient: null, at: 1 }
-  const mails = (): number => app.rows('select 1 from emails').length
+  const mails = async (): Promise<number> => (await app.rows('select 1 from emails')).length
   const { commit } = app.daemon.database
   await commit([
     { sql: `update users set email = 'gone@b.test' where email = 'owner@a.test'`, parameters: [] },
     recordEvent({ ...event, type: 'domain.broken', data: { domain: 'a.test' } }),
   ])
-  await waitUntil('the event is processed', () => {
-    const [row] = app.rows<{ isNotified: number }>(
+  await waitUntil('the event is processed', async () => {
+    const [row] = await app.rows<{ isNotified: number }>(
       `select (select max(seq) from events) = cast(value as integer) as "isNotified" from service_state where key = 'notices_cursor'`,
     )
     return row?.isNotified === 1
   })
-  t.equal(mails(), 1)
+  t.equal(await mails(), 1)
 
   t.match(await app.cli('suppression', 'delete', 'GONE@b.test', '--service'), { status: 0, out: /written to again/ })
   t.match(await app.cli('suppression', 'delete', 'gone@b.test', '--service'), { status: 1, err: /not on the list/ })
@@ -212,8 +212,8 @@ t.test('queued mail of a deleted workspace is not sent, and that of others is', 
   open = true
   app.advance(3_600_000)
   await sink.waitUntil(() => sink.messages.length === 1)
-  await waitUntil('nothing of it waits', () => app.rows('select 1 from queue').length === 0)
-  t.match(app.findStory(theirs), { status: 'delivered' })
+  await waitUntil('nothing of it waits', async () => (await app.rows('select 1 from queue')).length === 0)
+  t.match(await app.findStory(theirs), { status: 'delivered' })
   t.match(sink.messages, [{ mailFrom: /posthorn\.other\.test/ }])
   t.same(app.errors, [])
 })
@@ -229,26 +229,35 @@ t.test('an attempt that outlives its workspace ends without error, and its write
   await app.submitAccepted({ to: ['bob@b.test'] })
   await waitUntil('it is on the wire', () => sink.commands.some((line) => /^DATA/i.test(line)))
   t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
-  await waitUntil('it is erased', () => tablesWith(app.daemon.database.read, app.workspaceId).join() === 'erasures')
+  await waitUntil(
+    'it is erased',
+    async () => (await tablesWith(app.daemon.database.read, app.workspaceId)).join() === 'erasures',
+  )
   answer('550 5.1.1 no such user')
-  await waitUntil('the outcome is written', () => app.rows('select 1 from attempts').length > 0)
-  t.same(app.rows('select subject from emails'), [], 'no report is sent about mail that was deleted')
+  await waitUntil('the outcome is written', async () => (await app.rows('select 1 from attempts')).length > 0)
+  t.same(await app.rows('select subject from emails'), [], 'no report is sent about mail that was deleted')
   await app.stop()
   const later = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink } })
-  await waitUntil('and erased', () => tablesWith(later.daemon.database.read, app.workspaceId).length === 0)
+  await waitUntil(
+    'and erased',
+    async () => (await tablesWith(later.daemon.database.read, app.workspaceId)).length === 0,
+  )
   t.same([...app.errors, ...later.errors], [])
 })
 
 /** Tables that have rows of the workspace; the log of the service keeps that it was deleted. */
-function tablesWith(read: Read, workspaceId: string): string[] {
-  const tables = read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])
-  return tables.flatMap(({ name }) => {
-    const columns = read<{ name: string }>(`select name from pragma_table_info('${name}')`, [])
+async function tablesWith(read: Read, workspaceId: string): Promise<string[]> {
+  const tables = await read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])
+  const found: string[] = []
+  for (const { name } of tables) {
+    const columns = await read<{ name: string }>(`select name from pragma_table_info('${name}')`, [])
     const where = columns.map((column) => `"${column.name}" = ?`).join(' or ')
     const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
     const ids = columns.map(() => workspaceId)
-    return read(`select 1 from "${name}" where (${where}) ${others} limit 1`, ids).length > 0 ? [name] : []
-  })
+    const rows = await read(`select 1 from "${name}" where (${where}) ${others} limit 1`, ids)
+    if (rows.length > 0) found.push(name)
+  }
+  return found
 }
 
 t.test('a daemon that is killed while it erases a workspace finishes the erasure at the next start', async (t) => {
@@ -287,13 +296,13 @@ t.test('a daemon that is killed while it erases a workspace finishes the erasure
   const left = await openDatabase({ file: databaseFile(at.dataDir) })
   t.teardown(() => left.close())
   const { read } = left
-  const before = tablesWith(read, at.workspace)
+  const before = await tablesWith(read, at.workspace)
   t.ok(before.includes('emails') && before.includes('erasures'), 'it was in the middle')
   t.notOk(before.includes('workspaces') || before.includes('members') || before.includes('dkim_keys'))
   t.same(await runForJson(at, 'verify-data'), { ok: true, problems: [] }, 'which is no damage')
   const again = await serve(t, at)
-  await waitUntil('it is erased', () => tablesWith(read, at.workspace).length === 0, 20_000)
-  t.match(read('select count(*) as count from emails', []), [{ count: 200 }], 'and nothing of the other')
+  await waitUntil('it is erased', async () => (await tablesWith(read, at.workspace)).length === 0, 20_000)
+  t.match(await read('select count(*) as count from emails', []), [{ count: 200 }], 'and nothing of the other')
   again.signal('SIGTERM')
   t.equal(await again.ended, 0)
 })

@@ -34,7 +34,7 @@ t.test('the library for Ruby', { skip }, async (t) => {
       [['bill.txt', '99.00']],
     )
     await receive('cc@b.test')
-    t.same(app.findStory(answers.mail).tags, [
+    t.same((await app.findStory(answers.mail)).tags, [
       { name: 'tag', value: 'welcome' },
       { name: 'order', value: '5' },
     ])

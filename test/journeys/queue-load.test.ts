@@ -5,8 +5,8 @@ import { bulkEmail } from '../helpers/database/bulk.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-const count = (app: TestDaemon, sql: string): number =>
-  app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1
+const count = async (app: TestDaemon, sql: string): Promise<number> =>
+  (await app.rows<{ n: number }>(`select count(*) as n from ${sql}`))[0]?.n ?? -1
 
 t.test('thousands of messages of one workspace do not delay others', async (t) => {
   const slow = await openSink({ script: { rcpt: ({ line }) => (line.includes('<many') ? 'hang' : '250 2.1.5 ok') } })
@@ -26,9 +26,9 @@ t.test('thousands of messages of one workspace do not delay others', async (t) =
   t.equal((await app.waitUntilSettled(elsewhere)).status, 'delivered', "another's mail to another host")
   const same = await app.submitAccepted({ ...from, to: ['one@slow.test'] })
   t.equal((await app.waitUntilSettled(same)).status, 'delivered', "another's mail to the same host")
-  t.equal(count(app, 'queue'), 3000, 'while all of them still wait')
+  t.equal(await count(app, 'queue'), 3000, 'while all of them still wait')
   t.equal(slow.mostOpen, 10, 'the host gets as many sessions as it may, nine of them for one workspace')
-  t.ok(count(app, 'queue where leased = 1') <= 20)
+  t.ok((await count(app, 'queue where leased = 1')) <= 20)
   t.same(app.errors, [])
 })
 
@@ -47,12 +47,12 @@ t.test('five thousand messages behind one host, more than memory holds, arrive o
     }),
   )
   await app.daemon.database.commit(many.flatMap(({ writes }) => writes))
-  await waitUntil('an empty queue', () => count(app, 'queue') === 0, 90_000)
+  await waitUntil('an empty queue', async () => (await count(app, 'queue')) === 0, 90_000)
   const arrived = sink.messages.map(({ rcptTo }) => rcptTo[0])
   t.equal(arrived.length, total)
   t.equal(new Set(arrived).size, total)
-  t.equal(count(app, `emails where status = 'delivered'`), total)
-  t.equal(count(app, 'attempts'), total)
-  t.equal(count(app, `events where type = 'email.delivered'`), total)
+  t.equal(await count(app, `emails where status = 'delivered'`), total)
+  t.equal(await count(app, 'attempts'), total)
+  t.equal(await count(app, `events where type = 'email.delivered'`), total)
   t.same(app.errors, [])
 })

@@ -25,8 +25,8 @@ async function program(app: TestDaemon, ...argv: readonly string[]): Promise<Com
   return { status, out, err, json: () => JSON.parse(out) as unknown }
 }
 
-const count = (app: TestDaemon, sql: string): number =>
-  app.rows<{ n: number }>(`select count(*) as n from ${sql}`)[0]?.n ?? -1
+const count = async (app: TestDaemon, sql: string): Promise<number> =>
+  (await app.rows<{ n: number }>(`select count(*) as n from ${sql}`))[0]?.n ?? -1
 
 t.test('the operator works on the queue while the daemon runs', async (t) => {
   let later = true
@@ -61,8 +61,8 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   )
   t.match((await app.cli('queue', 'list', '--status', 'held', '--json')).json(), { data: [{ id: one }, { id: two }] })
   app.advance(6 * 60_000)
-  await waitUntil('the third again', () => count(app, 'attempts') === 4)
-  t.match(app.findStory(ids[0] ?? ''), { status: 'queued', recipients: [{ held: true, attempts: [{}] }] })
+  await waitUntil('the third again', async () => (await count(app, 'attempts')) === 4)
+  t.match(await app.findStory(ids[0] ?? ''), { status: 'queued', recipients: [{ held: true, attempts: [{}] }] })
 
   later = false
   t.same((await program(app, 'queue', 'release', one, '--json')).json(), { data: [one], missed: [] })
@@ -71,12 +71,12 @@ t.test('the operator works on the queue while the daemon runs', async (t) => {
   t.equal((await app.waitUntilSettled(ids[2] ?? '')).status, 'delivered', 'long before its time')
 
   t.match(await program(app, 'queue', 'delete', '--domain', 'B.TEST'), { status: 0, out: '1 deleted\n' })
-  const gone = app.findStory(ids[1] ?? '')
+  const gone = await app.findStory(ids[1] ?? '')
   t.match(gone, {
     status: 'failed',
     recipients: [{ status: 'failed', reason: 'operator', held: false, next_attempt_at: null }],
   })
-  const [event] = app.rows<{ type: string; data: string }>(
+  const [event] = await app.rows<{ type: string; data: string }>(
     'select type, data from events where email_id = ? order by seq desc',
     gone.id,
   )
@@ -104,18 +104,18 @@ t.test('an entry that is retried while it waits in memory is not lost', async (t
   await sink.waitUntil(() => sink.commands.some((line) => line.includes('<first')))
   const waiting = await app.submitAccepted({ to: ['second@b.test'] })
   const held = await app.submitAccepted({ to: ['third@b.test'] })
-  const entryOf = (id: string): string =>
-    app.rows<{ id: string }>('select id from queue where email_id = ?', id)[0]?.id ?? ''
-  t.equal((await app.cli('queue', 'retry', entryOf(waiting))).status, 0)
-  t.equal((await app.cli('queue', 'hold', entryOf(held))).status, 0)
-  const wakes = app.rows('select 1 from queue').length
+  const entryOf = async (id: string): Promise<string> =>
+    (await app.rows<{ id: string }>('select id from queue where email_id = ?', id))[0]?.id ?? ''
+  t.equal((await app.cli('queue', 'retry', await entryOf(waiting))).status, 0)
+  t.equal((await app.cli('queue', 'hold', await entryOf(held))).status, 0)
+  const wakes = (await app.rows('select 1 from queue')).length
   t.equal(wakes, 3)
   sink.hangUp()
   t.equal((await app.waitUntilSettled(waiting)).status, 'delivered')
-  t.equal(app.findStory(held).status, 'queued', 'what is held is not sent')
-  t.equal((await app.cli('queue', 'release', entryOf(held))).status, 0)
+  t.equal((await app.findStory(held)).status, 'queued', 'what is held is not sent')
+  t.equal((await app.cli('queue', 'release', await entryOf(held))).status, 0)
   t.equal((await app.waitUntilSettled(held)).status, 'delivered')
-  t.equal(app.findStory(first).status, 'queued')
+  t.equal((await app.findStory(first)).status, 'queued')
   t.same(app.errors, [])
 })
 
@@ -141,13 +141,13 @@ t.test('deleting a domain fails its queued mail', async (t) => {
   const deleted = await app.cli('domain', 'delete', 'a.test', '--yes', '--workspace', app.workspaceId)
   t.match(deleted, { status: 0, out: /^deleted a\.test\n2 queued messages/ })
   for (const id of [waiting.id, scheduled]) {
-    t.match(app.findStory(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })
+    t.match(await app.findStory(id), { status: 'failed', recipients: [{ status: 'failed', reason: 'domain-deleted' }] })
   }
   answer?.('451 4.3.0 later')
   t.match(await app.waitUntilAttempted(wire), { status: 'queued' })
   app.advance(6 * 60_000)
   t.match(await app.waitUntilSettled(wire), { status: 'failed', recipients: [{ reason: 'domain-deleted' }] })
-  t.match(app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
+  t.match(await app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
   const client = await app.openSession()
   await waitUntil('the listener knows', async () => {
     const reply = await client.sendCommand('MAIL FROM:<app@a.test>')

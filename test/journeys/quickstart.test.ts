@@ -214,7 +214,7 @@ t.test('the verdict on a received message can be negative', async (t) => {
   t.equal(await verdict(text), 'pass')
   t.equal(await verdict(text.replace('signed it', 'forged it')), 'fail', 'another body')
   t.equal(await verdict(text.replace('Subject: It works', 'Subject: Pay me')), 'fail', 'another header')
-  t.equal(await verdict(text, () => undefined), 'fail', 'no key in DNS')
+  t.equal(await verdict(text, async () => undefined), 'fail', 'no key in DNS')
   t.equal(await verdict(text.replace('DKIM-Signature:', 'X-Was-Signature:')), 'none')
 })
 

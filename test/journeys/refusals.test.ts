@@ -17,7 +17,8 @@ t.test('refused submissions', async (t) => {
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const { commit } = app.daemon.database
-  const emails = (): number => app.rows<{ n: number }>('select count(*) as n from emails')[0]?.n ?? -1
+  const emails = async (): Promise<number> =>
+    (await app.rows<{ n: number }>('select count(*) as n from emails'))[0]?.n ?? -1
   const raw = (...lines: readonly string[]): string => [...lines, '', 'text', ''].join('\r\n')
 
   await t.test('messages that are refused at DATA', async (t) => {
@@ -71,7 +72,7 @@ t.test('refused submissions', async (t) => {
     ]
     const client = await app.openSession()
     for (const [why, submission, reply] of cases) t.match(await submitMessage(client, submission), reply, why)
-    t.equal(emails(), 0)
+    t.equal(await emails(), 0)
   })
 
   await t.test('fields that only resemble an instruction are kept, and unknown instructions are ignored', async (t) => {
@@ -115,9 +116,9 @@ t.test('refused submissions', async (t) => {
         at: app.now(),
       }),
     ])
-    const before = emails()
+    const before = await emails()
     t.match(await app.submit({ to: ['gone@b.test'] }), /^554 5\.7\.1 all recipients are on the suppression list/)
-    t.equal(emails(), before)
+    t.equal(await emails(), before)
     const story = await app.waitUntilSettled(
       await app.submitAccepted({ to: ['gone@b.test', 'GONE@b.test', 'here@b.test'] }),
     )
@@ -129,7 +130,7 @@ t.test('refused submissions', async (t) => {
         ['here@b.test', 'delivered', 1],
       ],
     )
-    const [event] = app.rows<{ data: string }>(
+    const [event] = await app.rows<{ data: string }>(
       `select data from events where email_id = ? and type = 'email.queued'`,
       story.id,
     )
@@ -145,12 +146,15 @@ t.test('refused submissions', async (t) => {
 
   await t.test('the message is stored with the priority, tags and tracking that it asks for', async (t) => {
     const fields = ['X-Service-Priority: HIGH', 'X-Service-Tag:  a = b=c ', 'X-Service-Track-Clicks: False']
-    const story = app.findStory(await app.submitAccepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
+    const story = await app.findStory(await app.submitAccepted({ fields: [...fields, 'X-PM-TrackOpens: true'] }))
     t.match(story, { priority: 'high', tags: [{ name: 'a', value: 'b=c' }], tracking: { open: true, click: false } })
-    t.match(app.findStory(await app.submitAccepted()), { priority: 'normal', tracking: { open: false, click: false } })
+    t.match(await app.findStory(await app.submitAccepted()), {
+      priority: 'normal',
+      tracking: { open: false, click: false },
+    })
     const ours = ['X-Service-Track-Opens: false', 'X-PM-TrackOpens: true', 'X-Mailgun-Track-Clicks: maybe']
     t.match(
-      app.findStory(await app.submitAccepted({ fields: ours })),
+      await app.findStory(await app.submitAccepted({ fields: ours })),
       { tracking: { open: false, click: false } },
       'ours wins',
     )
@@ -158,7 +162,10 @@ t.test('refused submissions', async (t) => {
 
   await t.test('keys', async (t) => {
     const make = async (keyFields: object): Promise<{ key: string; id: string }> => {
-      const users = app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', app.workspaceId)
+      const users = await app.rows<{ user_id: string }>(
+        'select user_id from members where workspace_id = ?',
+        app.workspaceId,
+      )
       const userId = users[0]?.user_id ?? ''
       const key = generateKey({ workspaceId: app.workspaceId, userId, name: 'made', now: app.now(), ...keyFields })
       await commit([insertKey(key.row)])
@@ -201,26 +208,26 @@ t.test('the same idempotency key means the same email for a day', async (t) => {
   const keyed = (key: string, line = 'same'): Submission => ({
     raw: messageText({ fields: [`X-Service-Idempotency-Key: ${key}`, `X-Line: ${line}`] }),
   })
-  const count = (): number => app.rows(`select 1 from emails where source = 'smtp'`).length
+  const count = async (): Promise<number> => (await app.rows(`select 1 from emails where source = 'smtp'`)).length
 
   const id = await app.submitAccepted(keyed('k1'))
   t.equal(await app.submitAccepted(keyed('k1')), id)
-  t.equal(count(), 1)
+  t.equal(await count(), 1)
   t.match(await app.submit(keyed('k1', 'other')), /^554 5\.5\.0 X-Service-Idempotency-Key: .* used for another request/)
   t.match(await app.submit({ ...keyed('k1'), to: ['carol@b.test'] }), /^554/, 'another envelope is another message')
   const others = { ...keyed('k1'), from: 'app@other.test', key: app.otherKey }
   t.match(await app.submit({ ...others, raw: keyed('k1').raw?.replaceAll('a.test', 'other.test') ?? '' }), /^250/)
-  t.equal(count(), 2, 'the key of another workspace is another key')
+  t.equal(await count(), 2, 'the key of another workspace is another key')
 
   const sessions = await Promise.all(Array.from({ length: 20 }, () => app.openSession()))
   const replies = await Promise.all(sessions.map((client) => submitMessage(client, keyed('k2'))))
   t.equal(new Set(replies).size, 1, 'twenty at once get one answer')
   t.match(replies[0], /^250/)
-  t.equal(count(), 3, 'and are one email')
+  t.equal(await count(), 3, 'and are one email')
 
   const mixed = await Promise.all(sessions.map((client, n) => submitMessage(client, keyed('k3', `${n % 2}`))))
   t.same(mixed.map((reply) => reply.slice(0, 3)).sort(), [...Array(10).fill('250'), ...Array(10).fill('554')])
-  t.equal(count(), 4)
+  t.equal(await count(), 4)
 
   app.advance(24 * hour - 60_000)
   t.equal(await app.submitAccepted(keyed('k1')), id, 'nearly a day later it is the same')

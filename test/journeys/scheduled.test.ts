@@ -17,7 +17,7 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
   const fields = [`X-Service-Scheduled-For: ${at}`]
   const id = await first.submitAccepted({ to: ['bob@b.test', 'carol@b.test'], fields })
   const held = await first.submitAccepted({ fields })
-  t.match(first.findStory(id), {
+  t.match(await first.findStory(id), {
     status: 'scheduled',
     scheduled_for: at,
     recipients: [
@@ -30,10 +30,10 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
   await first.stop()
 
   const app = await testDaemon(t, { routes, folder: first.folder, ahead: hour })
-  const [entry] = app.rows<{ id: string }>('select id from queue where email_id = ?', held)
+  const [entry] = await app.rows<{ id: string }>('select id from queue where email_id = ?', held)
   t.equal((await app.cli('queue', 'hold', entry?.id ?? '')).status, 0)
   t.equal((await app.waitUntilSettled(await app.submitAccepted())).status, 'delivered')
-  t.equal(app.findStory(id).status, 'scheduled', 'an hour before its time')
+  t.equal((await app.findStory(id)).status, 'scheduled', 'an hour before its time')
   t.equal(sink.messages.length, 2)
   app.advance(hour)
   t.match(await app.waitUntilSettled(id), {
@@ -41,7 +41,7 @@ t.test('a scheduled message waits for its time, also over a restart', async (t) 
     recipients: [{ status: 'delivered' }, { status: 'delivered' }],
   })
   t.equal(sink.messages.length, 4)
-  t.match(app.findStory(held), { status: 'scheduled', recipients: [{ held: true }] })
+  t.match(await app.findStory(held), { status: 'scheduled', recipients: [{ held: true }] })
   t.equal((await app.cli('queue', 'release', entry?.id ?? '')).status, 0)
   t.equal((await app.waitUntilSettled(held)).status, 'delivered')
   t.same([...first.errors, ...app.errors], [])
@@ -73,12 +73,12 @@ t.test('the operator retries a scheduled message at once, or deletes it', async 
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const fields = [`X-Service-Scheduled-For: ${later(app, hour)}`]
   const [now, never] = [await app.submitAccepted({ fields }), await app.submitAccepted({ fields })]
-  const entryOf = (id: string): string =>
-    app.rows<{ id: string }>('select id from queue where email_id = ?', id)[0]?.id ?? ''
-  t.equal((await app.cli('queue', 'retry', entryOf(now))).status, 0)
+  const entryOf = async (id: string): Promise<string> =>
+    (await app.rows<{ id: string }>('select id from queue where email_id = ?', id))[0]?.id ?? ''
+  t.equal((await app.cli('queue', 'retry', await entryOf(now))).status, 0)
   t.equal((await app.waitUntilSettled(now)).status, 'delivered')
-  t.equal((await app.cli('queue', 'delete', entryOf(never))).status, 0)
-  t.match(app.findStory(never), { status: 'failed', recipients: [{ status: 'failed', reason: 'operator' }] })
+  t.equal((await app.cli('queue', 'delete', await entryOf(never))).status, 0)
+  t.match(await app.findStory(never), { status: 'failed', recipients: [{ status: 'failed', reason: 'operator' }] })
 })
 
 t.test('stopping releases a hanging attempt, which does not count', async (t) => {
@@ -87,8 +87,9 @@ t.test('stopping releases a hanging attempt, which does not count', async (t) =>
   const first = await testDaemon(t, { routes: { 'b.test': sink } })
   const id = await first.submitAccepted()
   await sink.waitUntil(() => sink.commands.some((line) => line.startsWith('RCPT')))
-  const row = (app: TestDaemon): unknown => app.rows('select attempts, leased from queue where email_id = ?', id)[0]
-  t.same(row(first), { attempts: 1, leased: 1 }, 'counted before the dial')
+  const row = async (app: TestDaemon): Promise<unknown> =>
+    (await app.rows('select attempts, leased from queue where email_id = ?', id))[0]
+  t.same(await row(first), { attempts: 1, leased: 1 }, 'counted before the dial')
   t.match((await first.cli('queue', 'list', '--json')).json(), { data: [{ status: 'sending' }] })
   t.equal((await first.cli('queue', 'delete', '--domain', 'b.test')).status, 1, 'what is on the wire is left alone')
   await first.stop()
@@ -119,7 +120,7 @@ t.test('an attempt that a crash cut off is made again', async (t) => {
 
   const app = await testDaemon(t, { folder: first.folder, routes: { 'b.test': sink } })
   t.equal((await app.waitUntilSettled(ids[0] ?? '')).status, 'delivered', 'a first attempt at once')
-  t.equal(app.findStory(ids[1] ?? '').status, 'queued', 'a later one after a pause')
+  t.equal((await app.findStory(ids[1] ?? '')).status, 'queued', 'a later one after a pause')
   app.advance(2 * 60_000)
-  await waitUntil('the other', () => app.findStory(ids[1] ?? '').status === 'delivered')
+  await waitUntil('the other', async () => (await app.findStory(ids[1] ?? '')).status === 'delivered')
 })

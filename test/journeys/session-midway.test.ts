@@ -28,7 +28,7 @@ async function openWorld(t: Test): Promise<World> {
   t.equal((await browser.signIn(ADMIN)).status, 201)
   const { cookie } = browser
   const sql = 'select m.id, m.user_id from members m join users u on u.id = m.user_id where u.email = ?'
-  const [{ id: memberId = '', user_id: userId = '' } = {}] = app.rows<{ id: string; user_id: string }>(sql, ADMIN)
+  const [{ id: memberId = '', user_id: userId = '' } = {}] = await app.rows<{ id: string; user_id: string }>(sql, ADMIN)
   const made = await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })
   return { app, cookie, memberId, userId, audienceId: made.json<{ id: string }>().id }
 }
@@ -101,8 +101,8 @@ const changes = [
   'select 1 from contacts where audience_id is not null',
 ]
 
-function expectNothing(t: Test, { app }: World): void {
-  for (const sql of changes) t.same(app.rows(sql), [], sql)
+async function expectNothing(t: Test, { app }: World): Promise<void> {
+  for (const sql of changes) t.same(await app.rows(sql), [], sql)
   t.same(app.errors, [])
 }
 
@@ -112,7 +112,7 @@ t.test('without an end of rights each request is accepted', async (t) => {
     const answer = await sendInHalves(t, world, request, async () => undefined)
     t.match(answer, /^20\d$/, request.path)
   }
-  for (const sql of changes) t.equal(world.app.rows(sql).length, 1, sql)
+  for (const sql of changes) t.equal((await world.app.rows(sql)).length, 1, sql)
 })
 
 t.test('a session that ends while a body arrives changes nothing', async (t) => {
@@ -127,7 +127,7 @@ t.test('a session that ends while a body arrives changes nothing', async (t) => 
     const answer = await sendInHalves(t, { ...world, cookie }, request, end)
     t.equal(answer, '401 authentication_required', request.path)
   }
-  expectNothing(t, world)
+  await expectNothing(t, world)
 })
 
 t.test('a role that is lowered while a body arrives counts', async (t) => {
@@ -140,7 +140,7 @@ t.test('a role that is lowered while a body arrives counts', async (t) => {
     t.equal(await sendInHalves(t, world, request, lower), '403 insufficient_permissions', request.path)
     await change('admin')
   }
-  expectNothing(t, world)
+  await expectNothing(t, world)
 })
 
 t.test('a membership that ends while a body arrives counts', async (t) => {
@@ -155,5 +155,5 @@ t.test('a membership that ends while a body arrives counts', async (t) => {
     const member = { id, workspace_id: app.workspaceId, user_id: userId, role: 'admin', joined_at: app.now() } as const
     await app.daemon.database.commit([insertMember(member)])
   }
-  expectNothing(t, world)
+  await expectNothing(t, world)
 })

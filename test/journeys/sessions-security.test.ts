@@ -31,11 +31,14 @@ async function joinAs(app: TestDaemon, email: string, role: string): Promise<{ b
   const body = { email, role, workspaceId: app.workspaceId }
   const invited = await app.rest('POST', '/v1/members', { body })
   const { invitation_id: id } = JSON.parse(
-    app.rows<{ data: string }>(`select data from events where type = 'invitation.created' order by seq desc limit 1`)[0]
-      ?.data ?? '',
+    (
+      await app.rows<{ data: string }>(
+        `select data from events where type = 'invitation.created' order by seq desc limit 1`,
+      )
+    )[0]?.data ?? '',
   ) as { invitation_id: string }
   if (invited.status !== 201) throw new Error(invited.text)
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
   const { buildInvitationToken } = await import('../../src/workspaces/accounts/people/invitations.js')
   const { createSecretKey } = await import('node:crypto')
   const secret = createSecretKey(Buffer.from(row?.value ?? '', 'base64url'))
@@ -91,7 +94,7 @@ t.test('a request that changes something must come from our own site', async (t)
   ]) {
     t.equal(codeOf(await bare(origin)), '403 insufficient_permissions', `Origin ${origin}`)
   }
-  t.equal(app.rows('select 1 from audiences').length, 1, 'nothing else was made')
+  t.equal((await app.rows('select 1 from audiences')).length, 1, 'nothing else was made')
   t.equal((await browser.ask('GET', '/session')).status, 200, 'the session goes on')
   const read = await browser.ask('GET', '/session', { headers: { 'sec-fetch-site': 'cross-site' } })
   t.equal(codeOf(read), '403 insufficient_permissions', 'other sites do not even read')
@@ -106,7 +109,7 @@ t.test('a form of another site has no type that is accepted', async (t) => {
       t.equal(codeOf(answer), '415 unsupported_media_type', `${path} as ${type}`)
     }
   }
-  t.equal(app.rows('select 1 from audiences').length, 0)
+  t.equal((await app.rows('select 1 from audiences')).length, 0)
 })
 
 t.test('a sign-in makes a new token, and ends the session that the browser had', async (t) => {
@@ -145,7 +148,7 @@ t.test('a role that changes and a membership that ends count at once in an open 
   t.equal(codeOf(await browser.ask('GET', '/v1/audit-log')), '403 insufficient_permissions')
   t.equal(codeOf(await browser.ask('POST', '/v1/api-keys', { body })), '403 insufficient_permissions')
   t.equal((await browser.ask('GET', '/v1/emails')).status, 200, 'what a member may do still works')
-  const [{ user_id: userId = '' } = {}] = app.rows<{ user_id: string }>(
+  const [{ user_id: userId = '' } = {}] = await app.rows<{ user_id: string }>(
     'select user_id from members where id = ?',
     memberId,
   )
@@ -206,10 +209,10 @@ t.test('tokens, codes and passwords are in no log line, and not in the database 
   t.match(log, /a sign-in failed/)
   for (const text of [token, wrong, 'correct horse battery', secret, OWNER])
     t.notOk(log.includes(text), 'not in the log')
-  const everything = app
-    .rows<{ name: string }>(`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`)
-    .map(({ name }) => JSON.stringify(app.rows(`select * from ${name}`)))
-    .join('')
+  const tables = await app.rows<{ name: string }>(
+    `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`,
+  )
+  const everything = JSON.stringify(await Promise.all(tables.map(({ name }) => app.rows(`select * from ${name}`))))
   t.notOk(everything.includes(token), 'not in the database')
   t.notOk(everything.includes(wrong))
 })
@@ -284,14 +287,14 @@ t.test('a workspace is transferred with the password of its owner in a session, 
   browser.workspaceId = app.workspaceId
   const done = await browser.ask('POST', path, { body })
   t.equal(done.status, 200, done.text)
-  t.same(app.rows('select role from members where workspace_id = ? order by role', app.workspaceId), [
+  t.same(await app.rows('select role from members where workspace_id = ? order by role', app.workspaceId), [
     { role: 'admin' },
     { role: 'owner' },
   ])
   t.match((await other.ask('GET', '/session')).json()['workspaces'], [{ id: app.workspaceId, role: 'owner' }])
   t.equal(codeOf(await browser.ask('POST', path, { body })), '403 insufficient_permissions', 'no owner any more')
   t.match(
-    app.rows(
+    await app.rows(
       `select details from audit_log where action = 'workspace.transferred' and workspace_id = ?`,
       app.workspaceId,
     ),
@@ -315,20 +318,28 @@ t.test('sessions, links and codes go with the account', async (t) => {
   t.equal((await browser.ask('DELETE', `/v1/workspaces/${made.workspace_id}`)).status, 200)
   t.equal(codeOf(await browser.ask('GET', '/session')), '401 authentication_required')
   for (const table of ['sessions', 'password_links', 'recovery_codes'])
-    t.same(app.rows(`select * from ${table}`), [], table)
+    t.same(await app.rows(`select * from ${table}`), [], table)
 })
 
 t.test("only owner and admins of the operator's workspace act for the operator", async (t) => {
   const { app } = await withBrowser(t)
   const { read, commit } = app.daemon.database
-  const userOf = (email: string): string =>
-    app.rows<{ id: string }>('select id from users where email = ?', email)[0]?.id ?? ''
-  t.equal(catchRefusal(() => requireOperator(read, userOf(OWNER))).kind, 'forbidden', 'there is no such workspace yet')
+  const userOf = async (email: string): Promise<string> =>
+    (await app.rows<{ id: string }>('select id from users where email = ?', email))[0]?.id ?? ''
+  t.equal(
+    (await catchRefusal(async () => requireOperator(read, await userOf(OWNER)))).kind,
+    'forbidden',
+    'there is no such workspace yet',
+  )
   await commit([setOperatorWorkspace(app.workspaceId)])
-  requireOperator(read, userOf(OWNER))
-  t.equal(catchRefusal(() => requireOperator(read, userOf('owner@other.test'))).kind, 'forbidden')
+  await requireOperator(read, await userOf(OWNER))
+  t.equal((await catchRefusal(async () => requireOperator(read, await userOf('owner@other.test')))).kind, 'forbidden')
   const { memberId } = await joinAs(app, 'ann@b.test', 'admin')
-  requireOperator(read, userOf('ann@b.test'))
+  await requireOperator(read, await userOf('ann@b.test'))
   await commit([setRole({ workspaceId: app.workspaceId, id: memberId, role: 'member' })])
-  t.equal(catchRefusal(() => requireOperator(read, userOf('ann@b.test'))).kind, 'forbidden', 'a member')
+  t.equal(
+    (await catchRefusal(async () => requireOperator(read, await userOf('ann@b.test')))).kind,
+    'forbidden',
+    'a member',
+  )
 })

@@ -20,11 +20,11 @@ t.test('a block of the address', async (t) => {
     const second = await app.submitAccepted({ to: ['y@b.test'] })
     await waitUntil(
       'it is postponed',
-      () =>
-        app.rows<{ waits_for: string | null }>(`select waits_for from queue where recipient = 'y@b.test'`).at(0)
+      async () =>
+        (await app.rows<{ waits_for: string | null }>(`select waits_for from queue where recipient = 'y@b.test'`)).at(0)
           ?.waits_for,
     )
-    t.match(app.rows(`select attempts, waits_for from queue where recipient = 'y@b.test'`), [
+    t.match(await app.rows(`select attempts, waits_for from queue where recipient = 'y@b.test'`), [
       { attempts: 0, waits_for: `${provider} blocks our address: ${BLOCK}` },
     ])
     const { out } = await app.cli('explain', second)
@@ -40,7 +40,7 @@ t.test('a block of the address', async (t) => {
     await browser.signIn('owner@a.test')
     t.equal((await browser.ask('GET', '/operator/shaping')).status, 403)
     await app.cli('workspace', 'set-operator', app.workspaceId)
-    await waitUntil('it is on disk', () => app.rows('select provider from provider_paces').length > 0)
+    await waitUntil('it is on disk', async () => (await app.rows('select provider from provider_paces')).length > 0)
     const [listed] = (await browser.ask('GET', '/operator/shaping')).json<{ readonly data: readonly object[] }>().data
     t.match(listed, { provider, name: provider, state: 'paused', sessions: null })
   })

@@ -13,17 +13,22 @@ async function send(app: TestDaemon, to: string): Promise<string> {
   return answer.json<{ readonly id: string }>().id
 }
 
-const events = (app: TestDaemon, id: string): string[] =>
-  app.rows<{ type: string }>('select type from events where email_id = ? order by seq', id).map(({ type }) => type)
+const events = async (app: TestDaemon, id: string): Promise<string[]> =>
+  (await app.rows<{ type: string }>('select type from events where email_id = ? order by seq', id)).map(
+    ({ type }) => type,
+  )
 
-function bounceOf(app: TestDaemon, id: string): object | undefined {
+async function bounceOf(app: TestDaemon, id: string): Promise<object | undefined> {
   const sql = `select data ->> 'bounce_type' as type, data ->> 'bounce_subtype' as subtype from events
     where email_id = ? and type = 'email.bounced'`
-  return app.rows<object>(sql, id)[0]
+  return (await app.rows<object>(sql, id))[0]
 }
 
 async function waitForEvents(app: TestDaemon, id: string, expected: readonly string[]): Promise<void> {
-  await waitUntil(`${expected.join(' ')}, found ${events(app, id)}`, () => events(app, id).join() === expected.join())
+  await waitUntil(
+    `${expected.join(' ')}, found ${await events(app, id)}`,
+    async () => (await events(app, id)).join() === expected.join(),
+  )
 }
 
 const app = await testDaemon(t, { level: 'info' })
@@ -38,7 +43,7 @@ t.test('delivered, bounce and unknown addresses, over REST and SMTP', async (t) 
   for (const name of ['bounce', 'nothing-of-it']) {
     const bounced = await send(app, name)
     t.match(await app.waitUntilSettled(bounced), { status: 'bounced' })
-    t.same(bounceOf(app, bounced), { type: 'hard', subtype: 'bad-mailbox' })
+    t.same(await bounceOf(app, bounced), { type: 'hard', subtype: 'bad-mailbox' })
     await waitForEvents(app, bounced, ['email.queued', 'email.bounced'])
   }
   const submitted = await app.submitAccepted({ to: [`bounce+smtp@${domain}`] })
@@ -49,9 +54,9 @@ t.test('a complaint is read as one of a provider, and the address stays open for
   for (const attempt of [1, 2]) {
     const id = await send(app, 'complaint')
     await waitForEvents(app, id, ['email.queued', 'email.sent', 'email.delivered', 'email.complained'])
-    t.equal(app.findStory(id).status, 'complained', `${attempt}`)
+    t.equal((await app.findStory(id)).status, 'complained', `${attempt}`)
   }
-  t.same(app.rows('select 1 from inbound_emails'), [], 'the report leaves nothing')
+  t.same(await app.rows('select 1 from inbound_emails'), [], 'the report leaves nothing')
 })
 
 t.test('a soft bounce is deferred twice, and ends with the third attempt', async (t) => {
@@ -59,19 +64,19 @@ t.test('a soft bounce is deferred twice, and ends with the third attempt', async
   for (const attempts of [1, 2]) {
     await waitUntil(
       `attempt ${attempts}`,
-      () => app.rows('select 1 from attempts where email_id = ?', id).length >= attempts,
+      async () => (await app.rows('select 1 from attempts where email_id = ?', id)).length >= attempts,
     )
-    const [entry] = app.rows<{ id: string }>('select id from queue where email_id = ?', id)
+    const [entry] = await app.rows<{ id: string }>('select id from queue where email_id = ?', id)
     const { status, err } = await app.cli('queue', 'retry', entry?.id ?? '')
     t.equal(status, 0, err)
   }
   t.match(await app.waitUntilSettled(id), { status: 'bounced' })
-  t.same(bounceOf(app, id), { type: 'soft', subtype: 'expired' })
+  t.same(await bounceOf(app, id), { type: 'soft', subtype: 'expired' })
   await waitForEvents(app, id, ['email.queued', 'email.deferred', 'email.deferred', 'email.bounced'])
 })
 
 t.test('nothing of it suppresses, but an address that is suppressed by hand stays so', async (t) => {
-  t.same(app.rows('select 1 from suppressions'), [])
+  t.same(await app.rows('select 1 from suppressions'), [])
   const body = { email: `bounce@${domain}`, reason: 'manual' }
   t.equal((await app.rest('POST', '/v1/suppressions', { body })).status, 201)
   const answer = await app.rest('POST', '/v1/emails', {

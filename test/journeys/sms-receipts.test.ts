@@ -37,13 +37,16 @@ async function sendCode(app: TestDaemon, phone: string, key = app.key): Promise<
 const pathOf = (bodies: readonly SentBody[], id: string): string =>
   new URL(bodies.find(({ ref }) => ref === id)?.report ?? '').pathname
 
-const eventsOf = (app: TestDaemon, id: string): string[] =>
-  app
-    .rows<{ type: string }>(`select type from events where json_extract(data, '$.sms_id') = ? order by seq`, id)
-    .map(({ type }) => type)
+const eventsOf = async (app: TestDaemon, id: string): Promise<string[]> =>
+  (
+    await app.rows<{ type: string }>(
+      `select type from events where json_extract(data, '$.sms_id') = ? order by seq`,
+      id,
+    )
+  ).map(({ type }) => type)
 
-const deliveryOf = (app: TestDaemon, id: string): unknown =>
-  app.rows('select delivery, reason from sms_codes where id = ?', id)[0]
+const deliveryOf = async (app: TestDaemon, id: string): Promise<unknown> =>
+  (await app.rows('select delivery, reason from sms_codes where id = ?', id))[0]
 
 t.test('a gateway that is busy, reports in the query, and outlives the daemon', async (t) => {
   const gateway = await webhookReceiver(t)
@@ -58,15 +61,15 @@ t.test('a gateway that is busy, reports in the query, and outlives the daemon', 
   t.equal(bodies.length, 3, 'two requests were repeated')
   t.equal(new Set(bodies.map((each) => JSON.stringify(each))).size, 1)
   t.equal(gateway.requests[0]?.headers.authorization, 'Bearer gateway-token')
-  t.same(app.rows('select message_id, state from sms_parts'), [{ message_id: '4711', state: 'sent' }])
+  t.same(await app.rows('select message_id, state from sms_parts'), [{ message_id: '4711', state: 'sent' }])
 
   const path = pathOf(bodies, failed)
   t.equal((await app.rest('GET', `${path}?status=ACCEPTD`, { key: null })).status, 204)
-  t.same(deliveryOf(app, failed), { delivery: 'sent', reason: null })
+  t.same(await deliveryOf(app, failed), { delivery: 'sent', reason: null })
   t.equal((await app.rest('GET', `${path}?status=UNDELIV&err=001`, { key: null })).status, 204)
   t.equal((await app.rest('GET', `${path}?status=DELIVRD`, { key: null })).status, 204)
-  t.same(deliveryOf(app, failed), { delivery: 'failed', reason: 'undelivered' })
-  t.same(eventsOf(app, failed), ['sms.sent', 'sms.failed'])
+  t.same(await deliveryOf(app, failed), { delivery: 'failed', reason: 'undelivered' })
+  t.same(await eventsOf(app, failed), ['sms.sent', 'sms.failed'])
   t.ok(
     app.lines.some((line) => line.includes('UNDELIV, code 001')),
     "the gateway's words are logged",
@@ -80,8 +83,8 @@ t.test('a gateway that is busy, reports in the query, and outlives the daemon', 
   const again = await testDaemon(t, { folder: app.folder, settings: settingsOf(gateway) })
   const report = { key: null, body: { delivery_status: 'delivered' } }
   t.equal((await again.rest('POST', pathOf(bodiesOf(gateway), late), report)).status, 204)
-  t.same(deliveryOf(again, late), { delivery: 'delivered', reason: null })
-  t.same(eventsOf(again, late), ['sms.sent', 'sms.delivered'])
+  t.same(await deliveryOf(again, late), { delivery: 'delivered', reason: null })
+  t.same(await eventsOf(again, late), ['sms.sent', 'sms.delivered'])
   t.same([...app.errors, ...again.errors], [])
 })
 
@@ -91,11 +94,11 @@ t.test('a receipt of a deleted workspace changes nothing, and none touches anoth
   const own = await sendCode(app, '+4915123456701')
   const gone = await sendCode(app, '+4915123456701', app.otherKey)
   t.equal((await app.rest('DELETE', `/v1/workspaces/${app.otherWorkspaceId}`, { key: app.otherKey })).status, 200)
-  await waitUntil('its codes are erased', () => deliveryOf(app, gone) === undefined)
+  await waitUntil('its codes are erased', async () => (await deliveryOf(app, gone)) === undefined)
   const report = { key: null, body: { status: 'failed' } }
   t.equal((await app.rest('POST', pathOf(bodiesOf(gateway), gone), report)).status, 204)
-  t.same(app.rows(`select type from events where type = 'sms.failed'`), [])
-  t.same(deliveryOf(app, own), { delivery: 'sent', reason: null })
+  t.same(await app.rows(`select type from events where type = 'sms.failed'`), [])
+  t.same(await deliveryOf(app, own), { delivery: 'sent', reason: null })
   t.same(app.errors, [])
 })
 

@@ -45,10 +45,12 @@ async function check(app: TestDaemon, phone: string, code: string): Promise<stri
   return answer.json<{ readonly status: string }>().status
 }
 
-const rowOf = (app: TestDaemon, phone: string) =>
-  app.rows<{ readonly status: string; readonly delivery: string; readonly reason: string | null }>(
-    'select status, delivery, reason from sms_codes where phone = ? order by id desc',
-    phone,
+const rowOf = async (app: TestDaemon, phone: string) =>
+  (
+    await app.rows<{ readonly status: string; readonly delivery: string; readonly reason: string | null }>(
+      'select status, delivery, reason from sms_codes where phone = ? order by id desc',
+      phone,
+    )
   )[0]
 
 async function listSubmitted(smsc: Smsc): Promise<readonly Submitted[]> {
@@ -80,7 +82,7 @@ t.test('an SMSC that is killed twice while codes are sent', { skip: skipWithoutN
   const counts = { sent: 0, void: 0 }
   for (const [phone, status] of statuses) {
     const found = submitted.find((each) => `+${each.phone}` === phone)
-    const row = rowOf(app, phone)
+    const row = await rowOf(app, phone)
     if (status === 200) {
       counts.sent += 1
       t.ok(found !== undefined && row?.status === 'pending', `${phone}: the SMSC has it`)
@@ -93,7 +95,7 @@ t.test('an SMSC that is killed twice while codes are sent', { skip: skipWithoutN
     }
   }
   t.ok(counts.sent >= 80 && counts.void >= 1, JSON.stringify(counts))
-  const isDelivered = (): boolean => rowOf(app, phoneOf(3_039))?.delivery === 'delivered'
+  const isDelivered = async (): Promise<boolean> => (await rowOf(app, phoneOf(3_039)))?.delivery === 'delivered'
   await waitUntil('the receipts of the last round', isDelivered)
   const log = app.lines.join('')
   t.notOk(
@@ -113,18 +115,21 @@ t.test('long texts, other letters, refusals and receipts', { skip: skipWithoutNe
   t.equal(await send(app, refused), 503)
   await waitUntil(
     'receipts',
-    () => rowOf(app, long)?.delivery === 'delivered' && rowOf(app, failing)?.delivery === 'failed',
+    async () =>
+      (await rowOf(app, long))?.delivery === 'delivered' && (await rowOf(app, failing))?.delivery === 'failed',
   )
-  t.match(rowOf(app, failing), { status: 'pending', delivery: 'failed', reason: 'undelivered' })
-  t.match(rowOf(app, refused), { status: 'void', delivery: 'failed', reason: 'refused' })
-  t.same(app.rows('select part, message_id, state from sms_parts where state = ? order by part', 'delivered'), [
+  t.match(await rowOf(app, failing), { status: 'pending', delivery: 'failed', reason: 'undelivered' })
+  t.match(await rowOf(app, refused), { status: 'void', delivery: 'failed', reason: 'refused' })
+  t.same(await app.rows('select part, message_id, state from sms_parts where state = ? order by part', 'delivered'), [
     { part: 1, message_id: 'FFF1', state: 'delivered' },
     { part: 2, message_id: 'FFF2', state: 'delivered' },
   ])
   const octets = (await listSubmitted(smsc)).slice(0, 2).map((each) => Buffer.from(each.octets, 'hex').subarray(6))
   const text = Buffer.concat(octets).swap16().toString('utf16le')
   t.equal(await check(app, long, /код (\d{8})/.exec(text)?.[1] ?? ''), 'verified')
-  const types = app.rows<{ readonly type: string }>(`select type from events where type like 'sms.%' order by type`)
+  const types = await app.rows<{ readonly type: string }>(
+    `select type from events where type like 'sms.%' order by type`,
+  )
   t.same(
     types.map(({ type }) => type),
     ['sms.delivered', 'sms.failed', 'sms.failed', 'sms.sent', 'sms.sent', 'sms.verified'],

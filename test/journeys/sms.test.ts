@@ -39,8 +39,10 @@ async function check(app: TestDaemon, code: string | undefined): Promise<Checked
 
 const wrongFor = (code: string | undefined): string => (code === '00000000' ? '00000001' : '00000000')
 
-const eventTypes = (app: TestDaemon): readonly string[] =>
-  app.rows<{ type: string }>(`select type from events where type like 'sms.%' order by seq`).map(({ type }) => type)
+const eventTypes = async (app: TestDaemon): Promise<readonly string[]> =>
+  (await app.rows<{ type: string }>(`select type from events where type like 'sms.%' order by seq`)).map(
+    ({ type }) => type,
+  )
 
 /** Files below the folder that contain the code between other characters than digits. */
 function filesWith(folder: string, code: string): readonly string[] {
@@ -50,7 +52,7 @@ function filesWith(folder: string, code: string): readonly string[] {
     .filter((file) => statSync(file).isFile() && form.test(readFileSync(file, 'latin1')))
 }
 
-function assertSecret(t: Test, app: TestDaemon, codes: readonly (string | undefined)[]): void {
+async function assertSecret(t: Test, app: TestDaemon, codes: readonly (string | undefined)[]): Promise<void> {
   t.ok(codes.length > 0 && codes.every((code) => /^\d{8}$/.test(code ?? '')), 'the messages had codes')
   for (const code of codes.map(String)) {
     t.same(
@@ -58,7 +60,7 @@ function assertSecret(t: Test, app: TestDaemon, codes: readonly (string | undefi
       [],
       'no line of the log has the code',
     )
-    t.same(app.rows('select data from events where instr(data, ?) > 0', code), [], 'no event has it')
+    t.same(await app.rows('select data from events where instr(data, ?) > 0', code), [], 'no event has it')
     t.same(filesWith(app.folder, code), [], 'no file has it')
   }
 }
@@ -94,7 +96,7 @@ t.test('through a gateway: sent, delivered, verified, and the code is nowhere', 
   t.match(await check(app, wrongFor(code)), { valid: false, status: 'invalid', message: /2 attempts are left/ })
   t.match(await check(app, code), { valid: true, status: 'verified' })
   t.match(await check(app, code), { valid: false, status: 'invalid' })
-  t.same(eventTypes(app), ['sms.sent', 'sms.delivered', 'sms.verified'])
+  t.same(await eventTypes(app), ['sms.sent', 'sms.delivered', 'sms.verified'])
   await waitUntil('the webhook has all', () => receiver.events().length === 3)
   for (const { type, data } of receiver.events()) {
     t.match(data, { sms_id: id, phone: PHONE, country: 'DE', segments: 1, metadata: { user: 7 } }, type)
@@ -107,8 +109,8 @@ t.test('through a gateway: sent, delivered, verified, and the code is nowhere', 
     app.lines.some((line) => line.includes('21614') && line.includes('code not sent')),
     "the gateway's words are logged",
   )
-  t.same(eventTypes(app).at(-1), 'sms.failed')
-  assertSecret(t, app, [code])
+  t.same((await eventTypes(app)).at(-1), 'sms.failed')
+  await assertSecret(t, app, [code])
   t.same(
     app.lines.filter((line) => line.includes('gateway-secret')),
     [],
@@ -135,7 +137,7 @@ t.test('time and new codes end a code', async (t) => {
   t.match(await check(app, old), { valid: false, message: /2 attempts are left/ }, 'until the new one is sent')
   t.match(await check(app, gateway.codeFor(PHONE)), { valid: true })
   t.same(
-    app.rows<{ status: string }>('select status from sms_codes order by id').map(({ status }) => status),
+    (await app.rows<{ status: string }>('select status from sms_codes order by id')).map(({ status }) => status),
     ['expired', 'replaced', 'void', 'verified'],
   )
 })
@@ -151,10 +153,10 @@ t.test('through an SMSC that is lost and comes back', async (t) => {
   const app = await testDaemon(t, { level: 'debug', settings: { sms } })
   await send(app)
   const codes = [codeIn(lastText(smsc))]
-  const [part] = app.rows<{ message_id: string }>('select message_id from sms_parts')
+  const [part] = await app.rows<{ message_id: string }>('select message_id from sms_parts')
   const session = await smsc.waitForBind()
   session.send(buildReceipt(`id:${part?.message_id} sub:001 dlvrd:001 stat:DELIVRD err:000 text:pass`))
-  await waitUntil('the receipt is applied', () => eventTypes(app).includes('sms.delivered'))
+  await waitUntil('the receipt is applied', async () => (await eventTypes(app)).includes('sms.delivered'))
 
   await smsc.stop()
   t.equal((await app.rest('POST', '/v1/sms/verify/send', { body })).status, 503, 'no SMSC: refused within seconds')
@@ -164,8 +166,8 @@ t.test('through an SMSC that is lost and comes back', async (t) => {
   await send(app)
   codes.push(codeIn(lastText(again)))
   t.match(await check(app, codes[1]), { valid: true })
-  t.same(eventTypes(app), ['sms.sent', 'sms.delivered', 'sms.failed', 'sms.verified', 'sms.sent', 'sms.verified'])
-  assertSecret(t, app, codes)
+  t.same(await eventTypes(app), ['sms.sent', 'sms.delivered', 'sms.failed', 'sms.verified', 'sms.sent', 'sms.verified'])
+  await assertSecret(t, app, codes)
   t.same(
     app.lines.filter((line) => line.includes('smsc-password')),
     [],
@@ -184,7 +186,10 @@ t.test('a stop does not wait for a gateway that is silent', async (t) => {
   await app.stop()
   await asked
   const { read } = await openTestDatabase(t, { file: databaseFile(app.config.service.data_dir) })
-  const rows = read<{ status: string; delivery: string }>('select status, delivery from sms_codes order by id', [])
+  const rows = await read<{ status: string; delivery: string }>(
+    'select status, delivery from sms_codes order by id',
+    [],
+  )
   t.match(rows, [{ status: 'pending' }, { status: 'void', delivery: 'failed' }])
   t.same(app.errors, [])
 })
@@ -199,8 +204,10 @@ t.test('a code whose sender died is void after the start, also if the clock was 
   })
   await first.stop()
   const second = await testDaemon(t, { settings, folder: first.folder })
-  t.match(second.rows('select id, status, reason from sms_codes'), [{ id, status: 'void', reason: 'interrupted' }])
-  t.same(eventTypes(second), ['sms.sent', 'sms.failed'])
+  t.match(await second.rows('select id, status, reason from sms_codes'), [
+    { id, status: 'void', reason: 'interrupted' },
+  ])
+  t.same(await eventTypes(second), ['sms.sent', 'sms.failed'])
 })
 
 t.test('the provider for development logs the text, and says so at the start', async (t) => {
@@ -262,9 +269,9 @@ t.test('SIGKILL while the gateway is silent: the code is void after the start, a
 
   daemon = await serve(t, prepared)
   const { read } = await openTestDatabase(t, { file: databaseFile(prepared.dataDir) })
-  const rows = read('select status, delivery, reason from sms_codes order by id', [])
+  const rows = await read('select status, delivery, reason from sms_codes order by id', [])
   t.match(rows, [{ status: 'pending' }, { status: 'void', delivery: 'failed', reason: 'interrupted' }])
-  t.match(read(`select type, data from events where type like 'sms.%' order by seq`, []), [
+  t.match(await read(`select type, data from events where type like 'sms.%' order by seq`, []), [
     { type: 'sms.sent' },
     { type: 'sms.failed', data: /"reason":"interrupted"/ },
   ])

@@ -100,9 +100,9 @@ t.test('without another way it waits for the next day, over a restart, and says 
   const outbound = { sources: [{ address: '127.0.0.3', warm_up: true }], warm_up_plan: [2, 4] }
   const first = await daemonWith(t, sink, outbound)
   const ids = await sendEach(first, namesOf(5))
-  const isWaiting = (app: TestDaemon, count: number): boolean =>
-    app.rows(`select 1 from queue where waits_for is not null and attempts = 0 and leased = 0`).length === count
-  await waitUntil('two are sent and three wait', () => sink.messages.length === 2 && isWaiting(first, 3))
+  const isWaiting = async (app: TestDaemon, count: number): Promise<boolean> =>
+    (await app.rows(`select 1 from queue where waits_for is not null and attempts = 0 and leased = 0`)).length === count
+  await waitUntil('two are sent and three wait', async () => sink.messages.length === 2 && (await isWaiting(first, 3)))
   await first.stop()
 
   const app = await daemonWith(t, sink, outbound, { folder: first.folder })
@@ -112,9 +112,9 @@ t.test('without another way it waits for the next day, over a restart, and says 
   const why = '127.0.0.3 is warming up at other providers: 2 of 2 today'
   // No entry waits longer than until its sender is due a notice of the delay.
   t.ok(
-    app
-      .rows<{ readonly at: number }>('select next_attempt_at as at from queue')
-      .every(({ at }) => at < Date.parse(midnight)),
+    (await app.rows<{ readonly at: number }>('select next_attempt_at as at from queue')).every(
+      ({ at }) => at < Date.parse(midnight),
+    ),
   )
   const explained = (await app.cli('explain', late)).out
   t.match(explained, new RegExp(`waits until \\S+Z: ${why.replaceAll('.', '\\.')}; no attempt is counted`), explained)
@@ -129,9 +129,12 @@ t.test('without another way it waits for the next day, over a restart, and says 
 
   await t.test('a notice of the delay that is due is sent, and the message still waits', async (t) => {
     app.advance(4 * HOUR + 60_000)
-    await waitUntil('all were attempted', () => app.rows('select 1 from queue where noticed = 1').length === 4)
+    await waitUntil(
+      'all were attempted',
+      async () => (await app.rows('select 1 from queue where noticed = 1')).length === 4,
+    )
     t.equal(sink.messages.length, 2)
-    t.match(app.findStory(late).recipients, [
+    t.match((await app.findStory(late)).recipients, [
       { attempts: [{ outcome: 'deferred', reason: 'warming-up', response: why }] },
     ])
   })
@@ -140,7 +143,7 @@ t.test('without another way it waits for the next day, over a restart, and says 
     app.advance(20 * HOUR)
     for (const id of [...ids, late]) t.match(await app.waitUntilSettled(id), { status: 'delivered' })
     t.same(countPeers(sink), { '127.0.0.3': 6 })
-    await waitUntil('it is written', () => app.rows('select 1 from warm_ups where sent = 4').length === 1)
+    await waitUntil('it is written', async () => (await app.rows('select 1 from warm_ups where sent = 4')).length === 1)
     const { out } = await app.cli('warmup')
     t.match(out, /127\.0\.0\.3 +other +2 of 2 +4 +4 +0 +no cap/)
   })
@@ -172,7 +175,10 @@ t.test('the operator ends a warm-up and begins it anew', async (t) => {
   t.equal(sink.messages.length, 6)
   t.equal((await app.cli('warmup', 'restart', '127.0.0.3', 'other')).status, 0)
   await sendEach(app, ['more'])
-  await waitUntil('it waits', () => app.rows('select 1 from queue where waits_for is not null').length === 1)
+  await waitUntil(
+    'it waits',
+    async () => (await app.rows('select 1 from queue where waits_for is not null')).length === 1,
+  )
   const { status, err } = await app.cli('warmup', 'skip', '192.0.2.1')
   t.match([status, err], [1, /192\.0\.2\.1 is not a source address of the configuration/])
   t.match((await app.cli('warmup', 'skip', '127.0.0.3', 'nobody')).err, /no provider nobody/)
@@ -187,10 +193,13 @@ t.test('a new domain has caps of its own', async (t) => {
   for (const name of namesOf(4)) await app.submitAccepted({ from: 'app@new.test', to: [`${name}@b.test`] })
   const listWaiting = () =>
     app.rows<{ readonly waits_for: string }>('select waits_for from queue where waits_for is not null')
-  await waitUntil('two are sent and two wait', () => sink.messages.length === 2 && listWaiting().length === 2)
-  const [row] = listWaiting()
+  await waitUntil(
+    'two are sent and two wait',
+    async () => sink.messages.length === 2 && (await listWaiting()).length === 2,
+  )
+  const [row] = await listWaiting()
   t.equal(row?.waits_for, 'new.test is warming up at other providers: 2 of 2 today')
   for (const id of await sendEach(app, namesOf(4))) t.match(await app.waitUntilSettled(id), { status: 'delivered' })
-  t.equal(app.rows('select 1 from queue').length, 2, 'mail of another domain does not wait with it')
+  t.equal((await app.rows('select 1 from queue')).length, 2, 'mail of another domain does not wait with it')
   t.same(app.errors, [])
 })

@@ -60,14 +60,14 @@ t.test('Symfony Mailer', { skip }, async (t) => {
       t.match(mail.html, picture, 'the parser has found the picture that the HTML names')
       await Promise.all(['cc', 'bcc'].map((kind) => receive(`${kind}-${name}@b.test`)))
       t.match(content(await receive(`plain-${name}@b.test`)), email)
-      t.same(tagsOf(id), name.startsWith('ses') ? [] : ['order=5', 'tag=welcome'])
-      t.same(tagsOf(plainId), [])
+      t.same(await tagsOf(id), name.startsWith('ses') ? [] : ['order=5', 'tag=welcome'])
+      t.same(await tagsOf(plainId), [])
       t.match(refusal, /^Unable to send an email: .*app@elsewhere\.test: elsewhere\.test is not a verified domain/)
     })
   }
 
-  function tagsOf(id: string): readonly string[] {
-    const [email] = app.rows<{ tags: string }>('select tags from emails where ? in (id, message_id)', id)
+  async function tagsOf(id: string): Promise<readonly string[]> {
+    const [email] = await app.rows<{ tags: string }>('select tags from emails where ? in (id, message_id)', id)
     const tags = JSON.parse(email?.tags ?? '[{"name": "no email has this id"}]') as readonly Tag[]
     return tags.map(({ name, value }) => `${name}=${value}`).sort()
   }

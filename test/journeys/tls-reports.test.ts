@@ -110,13 +110,16 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
     ],
   })
 
-  await waitUntil('all are settled', () => app.rows('select 1 from tls_reports where settled_at is null').length === 0)
-  t.same(app.rows('select domain, state from tls_reports order by domain'), [
+  await waitUntil(
+    'all are settled',
+    async () => (await app.rows('select 1 from tls_reports where settled_at is null')).length === 0,
+  )
+  t.same(await app.rows('select domain, state from tls_reports order by domain'), [
     { domain: 'b.test', state: 'sent' },
     { domain: 'c.test', state: 'sent' },
     { domain: 'd.test', state: 'unwanted' },
   ])
-  t.same(app.rows('select 1 from tls_results'), [], 'what was reported is not kept')
+  t.same(await app.rows('select 1 from tls_results'), [], 'what was reported is not kept')
   const listed = await app.cli('tls-reports')
   t.equal(
     listed.out,
@@ -127,8 +130,8 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
   await app.waitUntilSettled(await app.submitAccepted({ to: ['eve@e.test'] }))
   app.advance(24 * HOUR)
   await receiver.waitUntil(() => receiver.messages.length === 3)
-  t.same(app.rows("select 1 from tls_reports where domain = 'reports.test'"), [])
-  t.same(app.rows("select 1 from tls_policies where domain = 'reports.test'"), [])
+  t.same(await app.rows("select 1 from tls_reports where domain = 'reports.test'"), [])
+  t.same(await app.rows("select 1 from tls_policies where domain = 'reports.test'"), [])
   t.same(app.errors, [])
 })
 
@@ -146,7 +149,7 @@ t.test('a restart neither loses nor repeats a report', async (t) => {
   const third = await testDaemon(t, { ...options, folder: first.folder, ahead: NOON + UNTIL_REPORTS + HOUR })
   await third.waitUntilSettled(await third.submitAccepted({ to: ['bob@b.test'] }))
   t.equal(receiver.messages.length, 3)
-  t.same(third.rows('select domain, state from tls_reports'), [{ domain: 'b.test', state: 'sent' }])
+  t.same(await third.rows('select domain, state from tls_reports'), [{ domain: 'b.test', state: 'sent' }])
 })
 
 t.test('a report is posted over HTTPS, again while it is not taken, and never to a private address', async (t) => {
@@ -178,17 +181,20 @@ t.test('a report is posted over HTTPS, again while it is not taken, and never to
   await waitUntil('the first request', () => taken.length === 1)
   await waitUntil(
     'it waits',
-    () => app.rows("select 1 from tls_reports where attempts = 1 and domain = 'b.test'").length === 1,
+    async () => (await app.rows("select 1 from tls_reports where attempts = 1 and domain = 'b.test'")).length === 1,
   )
   app.advance(HOUR)
   await waitUntil('the second request', () => taken.length === 2)
   t.equal(taken[1]?.type, 'application/tlsrpt+gzip')
   const report: TlsReport = JSON.parse(gunzipSync(taken[1]?.body ?? Buffer.alloc(0)).toString())
   t.equal(report.policies[0]?.policy['policy-domain'], 'b.test')
-  await waitUntil('it is sent', () => app.rows("select 1 from tls_reports where state = 'sent'").length === 1)
+  await waitUntil(
+    'it is sent',
+    async () => (await app.rows("select 1 from tls_reports where state = 'sent'")).length === 1,
+  )
   app.advance(26 * HOUR)
-  const failed = await waitUntil('the other is given up', () => {
-    const rows = app.rows<{ reason: string }>("select reason from tls_reports where state = 'failed'")
+  const failed = await waitUntil('the other is given up', async () => {
+    const rows = await app.rows<{ reason: string }>("select reason from tls_reports where state = 'failed'")
     return rows.length === 1 && rows
   })
   t.match(failed[0]?.reason, /inside\.test has no public address/)
@@ -217,7 +223,10 @@ t.test('a receiver that does not answer holds up no stop, and gets the report af
   answers = true
   const again = { folder: first.folder, authorities: certificate.cert, ahead: NOON + UNTIL_REPORTS + HOUR }
   const second = await testDaemon(t, { ...options, ...again })
-  await waitUntil('it is sent', () => second.rows("select 1 from tls_reports where state = 'sent'").length === 1)
+  await waitUntil(
+    'it is sent',
+    async () => (await second.rows("select 1 from tls_reports where state = 'sent'")).length === 1,
+  )
   t.equal(requests, 4)
 })
 
@@ -252,7 +261,7 @@ t.test('our own policy is served to the hosts of its domains, over TLS', async (
   t.match(answer, /^content-type: text\/plain; charset=utf-8/im)
   t.ok(answer.endsWith('\r\n\r\nversion: STSv1\r\nmode: enforce\r\nmx: mx.z.test\r\nmax_age: 604800\r\n'))
   t.match(await ask('mta-sts.a.test'), /^HTTP\/1\.1 404 /, 'the domain does not receive mail here')
-  const [{ id = '' } = {}] = app.rows<{ id: string }>("select id from domains where domain = 'a.test'")
+  const [{ id = '' } = {}] = await app.rows<{ id: string }>("select id from domains where domain = 'a.test'")
   t.equal((await app.rest('PATCH', `/v1/domains/${id}`, { body: { inbound: true } })).status, 200)
   t.match(await ask('mta-sts.a.test'), /^HTTP\/1\.1 200 /)
   t.match(await ask('other.z.test'), /^HTTP\/1\.1 404 /)

@@ -113,7 +113,7 @@ t.test('the log of an email, by each of its ids', async (t) => {
   )
   for (const given of ['<own-1@app.test>', 'own-1@app.test'])
     t.same((await entries(given)).log.length, log.length, given)
-  const [recipient] = app.findStory(id).recipients
+  const [recipient] = (await app.findStory(id)).recipients
   const ofOne = await entries(recipient?.id ?? '')
   t.notMatch(JSON.stringify(ofOne), /attempt 1 to one@/)
   t.match(await app.cli('log', id), { status: 0, out: /^.{36} {2}email {2}.*\n {2}from {8}app@a\.test\n/ })
@@ -128,7 +128,7 @@ t.test('the log of an inbound email and of the mail that it answers', async (t) 
   await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
   const sent = await app.submitAccepted({ to: ['ann@b.test'] })
   await app.waitUntilSettled(sent)
-  const own = app.findStory(sent).message_id
+  const own = (await app.findStory(sent)).message_id
   const reply = await deliverInbound(t, app, {
     to: ['info@home.test'],
     raw: inboundText({ subject: 'Re hello', fields: [`In-Reply-To: ${own}`] }),

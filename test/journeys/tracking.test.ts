@@ -66,7 +66,7 @@ interface LinkRow {
   readonly url: string
 }
 
-const linksOf = (app: TestDaemon, id: string): LinkRow[] =>
+const linksOf = (app: TestDaemon, id: string): Promise<LinkRow[]> =>
   app.rows<LinkRow>('select id, url from links where email_id = ? order by url', id)
 
 async function showRecord(app: TestDaemon, id: string): Promise<Json> {
@@ -76,7 +76,7 @@ async function showRecord(app: TestDaemon, id: string): Promise<Json> {
 }
 
 async function isSigned(app: TestDaemon, raw: Buffer): Promise<boolean> {
-  const [key] = app.rows<{ public_record: string }>(
+  const [key] = await app.rows<{ public_record: string }>(
     `select public_record from dkim_keys where domain = 'a.test' and signing = 1`,
   )
   const resolver = async (): Promise<string[][]> => [[key?.public_record ?? '']]
@@ -89,7 +89,7 @@ t.test('SMTP: header fields turn it on; the rest of the message and the record s
   const { app } = place
   const id = await app.submitAccepted({ raw: message(page, on) })
   const { raw, html, text } = await readDelivered(place, id)
-  const links = linksOf(app, id)
+  const links = await linksOf(app, id)
   t.same(
     links.map(({ url }) => url),
     ['http://shop.test/two', 'https://shop.test/?a=1&b=2'],
@@ -122,7 +122,7 @@ t.test('SMTP: off by default, byte for byte; the domain can turn it on', async (
   const off = await app.submitAccepted({ raw: plain })
   const first = await readDelivered(place, off)
   t.ok(first.raw.toString().endsWith(plain), 'only header fields are added, on top')
-  t.same(linksOf(app, off), [])
+  t.same(await linksOf(app, off), [])
   t.same((await showRecord(app, off))['tracking'], { open: false, click: false })
 
   const domains = (await app.rest('GET', '/v1/domains')).json()['data'] as unknown as { id: string; domain: string }[]
@@ -155,7 +155,7 @@ t.test('SMTP: a message that cannot be taken apart goes out as it is, and its em
     const delivered = await readDelivered(place, id)
     t.ok(delivered.raw.toString().endsWith(raw.slice(raw.indexOf('Content-Type'))), reason)
     t.same((await showRecord(app, id))['tracking'], { open: true, click: true, skipped: reason })
-    t.same(linksOf(app, id), [], 'no link is stored')
+    t.same(await linksOf(app, id), [], 'no link is stored')
   }
 })
 
@@ -171,7 +171,7 @@ t.test('SMTP: an HTML message without parts, whose lines become too long', async
   t.same(header.match(/^Content-Transfer-Encoding:.*$/gim), ['Content-Transfer-Encoding: quoted-printable'])
   t.notMatch(header, /X-Service/)
   t.ok(delivered.raw.toString().endsWith('\r\n'))
-  t.match(delivered.html, `/v1/track/click/${linksOf(app, id)[0]?.id}">ü</a><img `)
+  t.match(delivered.html, `/v1/track/click/${(await linksOf(app, id))[0]?.id}">ü</a><img `)
   t.ok(await isSigned(app, delivered.raw))
   t.equal(String((await showRecord(app, id))['html']).trim(), long)
   t.same(app.errors, [])
@@ -188,8 +188,8 @@ t.test('REST: on by default, made text has the own URLs, and off is off', async 
   }
   const id = await send({})
   const { raw, html, text } = await readDelivered(place, id)
-  t.equal(linksOf(app, id).length, 2)
-  for (const link of linksOf(app, id)) t.match(html, `/v1/track/click/${link.id}`)
+  t.equal((await linksOf(app, id)).length, 2)
+  for (const link of await linksOf(app, id)) t.match(html, `/v1/track/click/${link.id}`)
   t.match(html, `/v1/track/open/${id}`)
   t.match(text, 'https://shop.test/?a=1&b=2')
   t.notMatch(text, '/v1/track/')

@@ -55,9 +55,9 @@ function requireArrived(messages: ReadonlyMap<string, Arrived>, name: string): A
   return found
 }
 
-const suppressions = (app: TestDaemon): unknown[] =>
+const suppressions = (app: TestDaemon): Promise<unknown[]> =>
   app.rows('select email, reason, source_email_id, workspace_id from suppressions order by email')
-const events = (app: TestDaemon): unknown[] =>
+const events = (app: TestDaemon): Promise<unknown[]> =>
   app.rows(
     `select recipient, json_extract(data, '$.to') as "to", email_id from events where type = 'email.unsubscribed' order by seq`,
   )
@@ -70,7 +70,7 @@ const visit = (app: TestDaemon, method: string, path: string, body?: string, typ
   })
 
 async function verifiesDkim(app: TestDaemon, raw: Buffer): Promise<string | undefined> {
-  const [record] = app.rows<{ public_record: string }>(
+  const [record] = await app.rows<{ public_record: string }>(
     `select public_record from dkim_keys where domain = 'a.test' and signing = 1`,
   )
   const resolver = async (): Promise<string[][]> => [[record?.public_record ?? '']]
@@ -115,7 +115,7 @@ t.test('each recipient gets its own links, in a message of its own with a valid 
     t.match([malformed.status, malformed.json()], [400, { error: { code: 'invalid_email_address' } }])
     t.notOk('List-Unsubscribe' in ((await app.rest('GET', `/v1/emails/${id}`)).json()['headers'] ?? {}))
   })
-  const [stored] = app.rows<{ own: number; size: number }>(
+  const [stored] = await app.rows<{ own: number; size: number }>(
     'select max(length(bytes)) own, (select size from emails) size from recipient_copies',
   )
   t.ok(stored !== undefined && stored.own < stored.size)
@@ -142,7 +142,7 @@ t.test('a page asks, and a form or one click acts, once', async (t) => {
   t.match(page, /<b>news@a\.test<\/b>/)
   t.match(page, /<b>b…@b\.test<\/b>/)
   t.notMatch(page, 'bob@b.test')
-  t.same([suppressions(app), events(app)], [[], []], 'reading changes nothing')
+  t.same([await suppressions(app), await events(app)], [[], []], 'reading changes nothing')
 
   const form = 'application/x-www-form-urlencoded'
   const done = await visit(app, 'POST', bob, '', form)
@@ -170,7 +170,7 @@ t.test('a page asks, and a form or one click acts, once', async (t) => {
   )
   const rows = ['bob@b.test', 'carol@b.test', 'dave@b.test']
   t.same(
-    suppressions(app),
+    await suppressions(app),
     rows.map((address) => ({
       email: address,
       reason: 'unsubscribe',
@@ -179,7 +179,7 @@ t.test('a page asks, and a form or one click acts, once', async (t) => {
     })),
   )
   t.same(
-    events(app),
+    await events(app),
     rows.map((address) => ({ recipient: address, to: address, email_id: id })),
   )
   const refused = await app.rest('POST', '/v1/emails', { body: email })
@@ -208,7 +208,7 @@ t.test('a link that is forged or unknown shows a page and changes nothing', asyn
   }
   t.match(await visit(app, 'DELETE', path), { status: 405, headers: { allow: 'GET, HEAD, POST' } })
   await app.rest('DELETE', `/v1/workspaces/${app.otherWorkspaceId}`, { key: app.otherKey })
-  t.same([suppressions(app), events(app)], [[], []])
+  t.same([await suppressions(app), await events(app)], [[], []])
 })
 
 t.test('a mail to the address unsubscribes too, and a later request repeats nothing', async (t) => {
@@ -219,10 +219,10 @@ t.test('a mail to the address unsubscribes too, and a later request repeats noth
   const address = `unsubscribe+${path.slice('/v1/unsubscribe/'.length)}@posthorn.a.test`
   const raw = `From: carol@b.test\r\nTo: ${address}\r\nSubject: unsubscribe\r\n\r\nno more\r\n`
   t.match(await deliverInbound(t, app, { from: 'carol@b.test', to: [address], raw }), /^250 /)
-  await waitUntil('it acted', () => events(app).length > 0)
+  await waitUntil('it acted', async () => (await events(app)).length > 0)
   t.match(await visit(app, 'POST', path), { status: 200, text: /already/ })
-  t.same(events(app), [{ recipient: 'carol@b.test', to: 'carol@b.test', email_id: id }])
-  t.match(suppressions(app), [{ email: 'carol@b.test', source_email_id: id }])
+  t.same(await events(app), [{ recipient: 'carol@b.test', to: 'carol@b.test', email_id: id }])
+  t.match(await suppressions(app), [{ email: 'carol@b.test', source_email_id: id }])
 })
 
 t.test('copies that memory has no room for are read back', async (t) => {
@@ -231,7 +231,7 @@ t.test('copies that memory has no room for are read back', async (t) => {
   const html = `${'<p>Grüße</p>\n'.repeat(8_000)}${email.html}`
   const id = await send(app, { ...email, html, to: names.map((name) => `${name}@b.test`), bcc: [] })
   await app.waitUntilSettled(id)
-  const [own] = app.rows<{ bytes: number }>('select sum(length(bytes)) as bytes from recipient_copies')
+  const [own] = await app.rows<{ bytes: number }>('select sum(length(bytes)) as bytes from recipient_copies')
   t.ok((own?.bytes ?? 0) > 1_048_576, 'more than is handed over in memory')
   const messages = await readArrived(sink)
   t.equal(new Set([...messages.values()].map(({ path }) => path)).size, 12)
@@ -239,7 +239,7 @@ t.test('copies that memory has no room for are read back', async (t) => {
     const { raw, path } = requireArrived(messages, name)
     t.equal(await verifiesDkim(app, raw), 'pass', name)
     t.match((await visit(app, 'POST', path)).text, /You are unsubscribed</)
-    t.match(app.rows('select 1 from suppressions where email = ?', `${name}@b.test`), [{}])
+    t.match(await app.rows('select 1 from suppressions where email = ?', `${name}@b.test`), [{}])
   }
 })
 
@@ -258,7 +258,7 @@ t.test('after a restart each recipient gets the bytes that it would have got bef
   )
   t.equal(new Set(shown).size, 3)
   for (const text of shown) t.match(text, /^DKIM-Signature: /)
-  const [own] = app.rows<{ bytes: number }>('select sum(length(bytes)) as bytes from recipient_copies')
+  const [own] = await app.rows<{ bytes: number }>('select sum(length(bytes)) as bytes from recipient_copies')
   t.ok((own?.bytes ?? 0) < 10_000, 'attachments are stored once')
   await app.stop()
   isDown = false
@@ -283,11 +283,11 @@ t.test('a link outlives the records of its email, for a time', async (t) => {
   await app.daemon.database.commit([{ sql: 'delete from emails where id = ?', parameters: [id] }])
   t.match(await visit(app, 'GET', path), { status: 200, text: /news@a\.test/ })
   t.match(await visit(app, 'POST', path), { status: 200, text: /You are unsubscribed</ })
-  t.same(events(app), [{ recipient: 'bob@b.test', to: 'bob@b.test', email_id: id }])
+  t.same(await events(app), [{ recipient: 'bob@b.test', to: 'bob@b.test', email_id: id }])
   await app.daemon.database.commit([{ sql: 'delete from suppressions', parameters: [] }])
   t.match(await visit(app, 'POST', path), { status: 200 })
   t.match(
-    [events(app).length, suppressions(app)],
+    [(await events(app)).length, await suppressions(app)],
     [1, [{ email: 'bob@b.test' }]],
     'suppressed again, without another event',
   )
@@ -299,7 +299,7 @@ t.test('an email without the link has no fields and no copies; a client may set 
   const { app, sink } = await openApp(t)
   await app.waitUntilSettled(await send(app, { ...email, html: '<p>{{unsubscribe}}</p>', text: 'x' }))
   t.notMatch(sink.messages[0]?.raw.toString(), /List-Unsubscribe/)
-  t.same(app.rows('select 1 from recipient_copies union all select 1 from unsubscribe_links'), [])
+  t.same(await app.rows('select 1 from recipient_copies union all select 1 from unsubscribe_links'), [])
   const headers = { 'list-unsubscribe': '<https://a.test/leave>' }
   await app.waitUntilSettled(await send(app, { ...email, headers }))
   const later = sink.messages.slice(3).map(({ raw }) => raw.toString())
@@ -332,5 +332,5 @@ t.test('copies beyond their limit are refused', async (t) => {
     [answer.status, answer.json()],
     [413, { error: { code: 'payload_too_large', details: { limit: 1_048_576 } } }],
   )
-  t.same(app.rows('select 1 from emails'), [])
+  t.same(await app.rows('select 1 from emails'), [])
 })

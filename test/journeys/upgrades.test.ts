@@ -96,7 +96,10 @@ t.test('a daemon upgrades a database of the newest schema to that of a later ver
   const mail = await app.rest('GET', `/v1/emails/${delivered}`, { key })
   t.match(mail.json(), { id: delivered, recipients: [{ status: 'delivered' }] })
   t.match(await app.submit({ key, to: ['new@b.test'] }), /^250 2\.0\.0 Ok: queued as/, 'it accepts mail')
-  t.same(app.rows('select email_id from notes order by email_id'), [{ email_id: waiting }, { email_id: delivered }])
+  t.same(await app.rows('select email_id from notes order by email_id'), [
+    { email_id: waiting },
+    { email_id: delivered },
+  ])
   const steps = app.lines.map((line) => (JSON.parse(line) as { step?: string }).step)
   for (const name of addedNames) t.ok(steps.includes(`migration ${name}`), name)
   t.same(app.errors, [])
@@ -116,10 +119,10 @@ for (const number of listFixtures().filter((one) => !throughDaemon.includes(one)
   t.test(`a database of schema ${number}`, async (t) => {
     const { file } = prepare(t, number)
     const { read, close } = await openDatabase({ file })
-    t.match(detailsOfAnyWorkspace(read, delivered)?.recipients, [{ status: 'delivered' }])
-    t.match(read('select email_id, recipient from queue', []), [{ email_id: waiting, recipient: 'bob@b.test' }])
-    t.match(read('select name, key_prefix from api_keys', []), [{ name: 'app', key_prefix: key.slice(0, 11) }])
-    t.match(read('select domain, status from domains', []), [{ domain: 'a.test', status: 'verified' }])
+    t.match((await detailsOfAnyWorkspace(read, delivered))?.recipients, [{ status: 'delivered' }])
+    t.match(await read('select email_id, recipient from queue', []), [{ email_id: waiting, recipient: 'bob@b.test' }])
+    t.match(await read('select name, key_prefix from api_keys', []), [{ name: 'app', key_prefix: key.slice(0, 11) }])
+    t.match(await read('select domain, status from domains', []), [{ domain: 'a.test', status: 'verified' }])
     await close()
     t.same(verifyData(file), [])
   })

@@ -54,21 +54,18 @@ t.test('SIGKILL while events are sent: each acknowledged one arrives, and is rec
   const rows = 'select event_id as id, status from webhook_deliveries'
   await waitUntil(
     'every event is delivered',
-    () => {
-      const events = read<{ id: string }>(sql, [])
-      const stored = read<{ id: string; status: string }>(rows, []).filter(({ status }) => status === 'delivered')
+    async () => {
+      const events = await read<{ id: string }>(sql, [])
+      const stored = (await read<{ id: string; status: string }>(rows, [])).filter(
+        ({ status }) => status === 'delivered',
+      )
       return events.length >= acknowledged.length * 2 && stored.length === events.length
     },
     60_000,
   )
   const received = new Set(receiver.events().map(({ id }) => id))
-  t.same(
-    [...received].toSorted(),
-    read<{ id: string }>(sql, [])
-      .map(({ id }) => id)
-      .toSorted(),
-  )
-  t.equal(new Set(read<{ id: string }>(rows, []).map(({ id }) => id)).size, received.size, 'one row for each')
+  t.same([...received].toSorted(), (await read<{ id: string }>(sql, [])).map(({ id }) => id).toSorted())
+  t.equal(new Set((await read<{ id: string }>(rows, [])).map(({ id }) => id)).size, received.size, 'one row for each')
   const emails = new Set(receiver.events().map(({ data }) => data['email_id']))
   t.same(
     acknowledged.filter((id) => !emails.has(id)),

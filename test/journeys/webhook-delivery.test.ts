@@ -42,13 +42,13 @@ interface DeliveryRow {
   readonly error: string | null
 }
 
-function deliveriesOf(app: TestDaemon, { id }: Pick<Subscription, 'id'>): readonly DeliveryRow[] {
+async function deliveriesOf(app: TestDaemon, { id }: Pick<Subscription, 'id'>): Promise<readonly DeliveryRow[]> {
   return app.rows<DeliveryRow>('select * from webhook_deliveries where webhook_id = ? order by event_seq', id)
 }
 
 function waitForDeliveries(app: TestDaemon, hook: Subscription, status: string, count = 1): Promise<unknown> {
-  return waitUntil(`${count} ${status}`, () => {
-    return deliveriesOf(app, hook).filter((each) => each.status === status).length === count
+  return waitUntil(`${count} ${status}`, async () => {
+    return (await deliveriesOf(app, hook)).filter((each) => each.status === status).length === count
   })
 }
 
@@ -59,7 +59,7 @@ t.test('each event arrives once, signed in both ways, over kept connections', as
   const ids = [await app.submitAccepted(), await app.submitAccepted(), await app.submitAccepted()]
   await waitUntil('six requests', () => receiver.requests.length === 6)
   await waitForDeliveries(app, hook, 'delivered', 6)
-  const logged = app.rows<{ id: string; type: string; data: string }>(
+  const logged = await app.rows<{ id: string; type: string; data: string }>(
     "select * from events where type in ('email.queued', 'email.delivered') order by seq",
   )
   t.same(new Set(receiver.events().map(({ id }) => id)), new Set(logged.map(({ id }) => id)))
@@ -123,14 +123,14 @@ t.test('a failure is retried after 1, 5, 30, 120 and 480 minutes, then no more',
   const hook = await subscribe(app, receiver)
   await app.submitAccepted()
   for (const [at, minutes] of [1, 5, 30, 120, 480].entries()) {
-    await waitUntil(`attempt ${at + 1}`, () => deliveriesOf(app, hook)[0]?.attempts === at + 1)
-    t.match(deliveriesOf(app, hook), [{ status: 'pending', response_status: 500, response_body: 'broken' }])
-    const wait = (deliveriesOf(app, hook)[0]?.next_attempt_at ?? 0) - app.now()
+    await waitUntil(`attempt ${at + 1}`, async () => (await deliveriesOf(app, hook))[0]?.attempts === at + 1)
+    t.match(await deliveriesOf(app, hook), [{ status: 'pending', response_status: 500, response_body: 'broken' }])
+    const wait = ((await deliveriesOf(app, hook))[0]?.next_attempt_at ?? 0) - app.now()
     t.ok(wait <= minutes * MINUTE && wait > (minutes - 1) * MINUTE, `${minutes} minutes`)
     app.advance(minutes * MINUTE)
   }
   await waitForDeliveries(app, hook, 'failed')
-  t.match(deliveriesOf(app, hook), [{ attempts: 6, next_attempt_at: null, error: 'answered 500' }])
+  t.match(await deliveriesOf(app, hook), [{ attempts: 6, next_attempt_at: null, error: 'answered 500' }])
   t.equal(receiver.requests.length, 6)
   t.same(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size, 1)
   const stamps = receiver.requests.map(({ headers }) => Number(headers['webhook-timestamp']))
@@ -148,12 +148,17 @@ t.test('an endpoint that is down for an hour gets every event, and none twice wi
   await waitForDeliveries(app, hook, 'delivered', 2)
   await receiver.close()
   for (let count = 0; count < 5; count += 1) await app.submitAccepted()
-  await waitUntil('a failure', () => deliveriesOf(app, hook).some(({ status }) => status === 'pending'))
+  await waitUntil('a failure', async () => (await deliveriesOf(app, hook)).some(({ status }) => status === 'pending'))
   app.advance(30 * MINUTE)
-  await waitUntil('a second failure', () => deliveriesOf(app, hook).some(({ attempts }) => attempts === 2))
+  await waitUntil('a second failure', async () =>
+    (await deliveriesOf(app, hook)).some(({ attempts }) => attempts === 2),
+  )
   await receiver.open()
   app.advance(30 * MINUTE)
-  await waitUntil('a success', () => deliveriesOf(app, hook).filter(({ status }) => status === 'delivered').length > 2)
+  await waitUntil(
+    'a success',
+    async () => (await deliveriesOf(app, hook)).filter(({ status }) => status === 'delivered').length > 2,
+  )
   // For an attempt that failed at that very moment.
   app.advance(6 * MINUTE)
   await waitForDeliveries(app, hook, 'delivered', 12)
@@ -170,8 +175,11 @@ t.test('what was not delivered before a stop is delivered after the start', asyn
   await receiver.close()
   const hook = await subscribe(app, receiver, ['email.queued', 'email.delivered'])
   for (let count = 0; count < 4; count += 1) await app.submitAccepted()
-  await waitUntil('a failure', () => deliveriesOf(app, hook).length > 0)
-  await waitUntil('events', () => app.rows("select 1 from events where type = 'email.delivered'").length === 4)
+  await waitUntil('a failure', async () => (await deliveriesOf(app, hook)).length > 0)
+  await waitUntil(
+    'events',
+    async () => (await app.rows("select 1 from events where type = 'email.delivered'")).length === 4,
+  )
   await app.stop()
   await receiver.open()
   const again = await testDaemon(t, { folder: app.folder, settings: open, ahead: 2 * MINUTE })
@@ -191,7 +199,10 @@ t.test('an attempt that a stop cuts off is made again, others are not', async (t
   const hook = await subscribe(app, receiver, ['email.queued', 'email.delivered'])
   for (let count = 0; count < 3; count += 1) await app.submitAccepted()
   await waitForDeliveries(app, hook, 'delivered', 5)
-  t.equal(app.rows<{ c: number }>('select event_cursor as c from webhooks')[0]?.c ?? -1, cursorBefore(app, held))
+  t.equal(
+    (await app.rows<{ c: number }>('select event_cursor as c from webhooks'))[0]?.c ?? -1,
+    await cursorBefore(app, held),
+  )
   await app.stop()
   receiver.answer((response) => response.end())
   const again = await testDaemon(t, { folder: app.folder, settings: open })
@@ -201,8 +212,8 @@ t.test('an attempt that a stop cuts off is made again, others are not', async (t
   t.equal(ids.filter((id) => id === held).length, 2)
 })
 
-function cursorBefore(app: TestDaemon, eventId: string): number {
-  return (app.rows<{ seq: number }>('select seq from events where id = ?', eventId)[0]?.seq ?? 0) - 1
+async function cursorBefore(app: TestDaemon, eventId: string): Promise<number> {
+  return ((await app.rows<{ seq: number }>('select seq from events where id = ?', eventId))[0]?.seq ?? 0) - 1
 }
 
 t.test('what is no answer of 2xx is a failure, and the record says why', async (t) => {
@@ -222,7 +233,7 @@ t.test('what is no answer of 2xx is a failure, and the record says why', async (
     const hook = await subscribe(app, receiver)
     await app.submitAccepted()
     await waitForDeliveries(app, hook, 'pending')
-    t.match(deliveriesOf(app, hook), [{ error: why, attempts: 1 }])
+    t.match(await deliveriesOf(app, hook), [{ error: why, attempts: 1 }])
     await app.rest('DELETE', `/v1/webhooks/${hook.id}`)
   }
   t.equal(other.requests.length, 0, 'no redirect is followed')
@@ -255,10 +266,10 @@ t.test('4 KB of an answer are kept, and an endless one ends the connection', asy
       sendMore()
     })
     await app.submitAccepted()
-    await waitForDeliveries(app, hook, 'delivered', deliveriesOf(app, hook).length + 1)
+    await waitForDeliveries(app, hook, 'delivered', (await deliveriesOf(app, hook)).length + 1)
   }
   t.same(
-    deliveriesOf(app, hook).map(({ response_body: body }) => body?.length),
+    (await deliveriesOf(app, hook)).map(({ response_body: body }) => body?.length),
     [2048, 2048, 2048],
   )
   await waitUntil('the connection is closed', () => sizes.length >= 3)
@@ -297,7 +308,9 @@ t.test('an address that may not be dialled is not dialled, whatever DNS says lat
   const strict = await testDaemon(t, { folder: app.folder, zone, settings: { webhooks: {} } })
   await strict.submitAccepted({ to: ['bob@b.test'] })
   await strict.rest('POST', `/v1/webhooks/${hook.id}/test`)
-  const failed = await waitUntil('a failure', () => deliveriesOf(strict, hook).find(({ error }) => error !== null))
+  const failed = await waitUntil('a failure', async () =>
+    (await deliveriesOf(strict, hook)).find(({ error }) => error !== null),
+  )
   t.match(failed, { status: 'pending', attempts: 1, error: 'the host has no address that may be dialled' })
   t.equal(receiver.requests.length, 1)
 })

@@ -140,7 +140,7 @@ t.test('django-anymail understands the events of each service', { skip: skipAnym
   for (const service of services) {
     await waitUntil(`all events of ${service}`, () => anymail.eventsOf(service).length === 6)
     const events = anymail.eventsOf(service)
-    const { message_id: messageId } = app.findStory(id)
+    const { message_id: messageId } = await app.findStory(id)
     for (const event of events) {
       t.match(event, { message_id: service === 'postmark' ? id : messageId }, String(event['event_type']))
       const tags = service === 'postmark' ? ['welcome'] : ['welcome', 'orders']
@@ -160,7 +160,7 @@ t.test('django-anymail understands the events of each service', { skip: skipAnym
   const hooks = (await app.rest('GET', '/v1/webhooks')).json<{ readonly data: readonly Hook[] }>().data
   const replay = await app.rest('POST', `/v1/webhooks/${hooks[0]?.id}/replay`, { body: { from, to } })
   t.match(replay.json(), { count: 6 }, 'a replay counts what the format can express')
-  const sent = app.rows("select 1 from webhook_deliveries where type = 'email.sent'")
+  const sent = await app.rows("select 1 from webhook_deliveries where type = 'email.sent'")
   t.same(sent, [], 'no service knows this type')
   t.same(app.errors, [])
 })
@@ -231,11 +231,11 @@ t.test('the ingresses of Action Mailbox take inbound mail', { skip: skipRails },
   const rails = await childServer(t, ['env', ...keys, 'ruby', file, String(port), temporaryFolder(t)], 'listening')
   await deliver(t, app)
   // Rails does not process the same bytes twice: one of the two ingresses that get them finds that they are there.
-  const deliveries = (): readonly Fields[] =>
+  const deliveries = (): Promise<readonly Fields[]> =>
     app.rows('select status, error, response_body from webhook_deliveries order by webhook_id')
-  await waitUntil('all are attempted', () => deliveries().length === 4)
+  await waitUntil('all are attempted', async () => (await deliveries()).length === 4)
   t.same(
-    deliveries().map(({ status, error }) => [status, error]),
+    (await deliveries()).map(({ status, error }) => [status, error]),
     Array.from({ length: 4 }, () => ['delivered', null]),
     rails.listLines('').slice(-60).join('\n'),
   )
@@ -315,7 +315,10 @@ t.test('a retry has the same ids, and its signatures and links are new', async (
   await subscribe(app, { url: receiver.url, events: ['email.received'] })
   await app.waitUntilSettled(await sendEmail(app))
   await deliver(t, app)
-  await waitUntil('three failures', () => app.rows('select 1 from webhook_deliveries where attempts = 1').length === 3)
+  await waitUntil(
+    'three failures',
+    async () => (await app.rows('select 1 from webhook_deliveries where attempts = 1')).length === 3,
+  )
   app.advance(61_000)
   await waitUntil('three retries', () => receiver.requests.length === 6)
   const bodiesWith = (word: string): readonly string[] =>
@@ -430,9 +433,9 @@ t.test('a large message goes with a request up to a limit, and never holds the m
   t.notOk('raw' in last.data)
   await waitUntil(
     'the others are given up',
-    () => app.rows("select 1 from webhook_deliveries where status = 'failed'").length === 2,
+    async () => (await app.rows("select 1 from webhook_deliveries where status = 'failed'")).length === 2,
   )
-  t.match(app.rows("select error, attempts from webhook_deliveries where status = 'failed'"), [
+  t.match(await app.rows("select error, attempts from webhook_deliveries where status = 'failed'"), [
     { error: /more than 26214400 bytes/, attempts: 0 },
     { error: /more than 26214400 bytes/, attempts: 0 },
   ])

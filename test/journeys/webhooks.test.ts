@@ -198,7 +198,7 @@ t.test('a wrong request names the field, the value and the rule', async (t) => {
   t.match(errorsOf(both), [{ field: 'url' }, { field: 'events[0]' }], 'all problems at once')
   const types = await create({ url: 'https://public.test/', events: ['email.sent', 'email.eaten', 'webhook.disabled'] })
   t.match(errorsOf(types), [
-    { field: 'events[1]', value: 'email.eaten', message: /^allowed: email\.queued, / },
+    { field: 'events[1]', value: 'email.eaten', message: /allowed: email\.queued, / },
     { field: 'events[2]', value: 'webhook.disabled' },
   ])
   const { id } = await createHook(app, 'https://public.test/', ['email.sent', 'email.bounced'])
@@ -260,7 +260,7 @@ t.test('events of a range, and a single one, are delivered again with their ids'
   const again = endpoint.events().slice(6)
   t.same([...new Set(again.map(({ type }) => type))], ['email.delivered'])
   t.ok(again.every((event) => first.includes(event.id)))
-  await waitUntil('the replay ends', () => app.rows('select 1 from webhook_replays').length === 0)
+  await waitUntil('the replay ends', async () => (await app.rows('select 1 from webhook_replays')).length === 0)
 
   const [newest] = await deliveriesOf(app, id)
   const once = await app.rest('POST', `/v1/webhooks/${id}/deliveries/${newest?.id ?? ''}/replay`)
@@ -315,14 +315,14 @@ t.test('a deleted webhook, and one of a deleted workspace, gets nothing any more
   for (const { id } of [deleted, left]) t.match(await testHook(app, id), { status: 'pending', error: 'answered 500' })
   t.equal(endpoint.requests.length, 2)
   t.equal((await app.rest('DELETE', `/v1/webhooks/${deleted.id}`)).status, 200)
-  t.same(app.rows('select 1 from webhook_deliveries where webhook_id = ?', deleted.id), [])
+  t.same(await app.rows('select 1 from webhook_deliveries where webhook_id = ?', deleted.id), [])
   app.advance(90_000)
   await waitUntil('the other is retried', () => endpoint.requests.length === 3)
 
   t.equal((await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)).status, 200)
-  t.same(app.rows('select 1 from webhooks'), [], 'they end in the commit that closes the workspace')
+  t.same(await app.rows('select 1 from webhooks'), [], 'they end in the commit that closes the workspace')
   app.advance(24 * HOUR)
-  await waitUntil('all is erased', () => app.rows('select 1 from webhook_deliveries').length === 0)
+  await waitUntil('all is erased', async () => (await app.rows('select 1 from webhook_deliveries')).length === 0)
   t.equal(endpoint.requests.length, 3)
   t.same(app.errors, [])
 })

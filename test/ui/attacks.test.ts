@@ -80,12 +80,12 @@ t.test('pages of others change nothing and read nothing', { skip }, async (t) =>
     t.equal(await forge(page, target, { method: 'GET', mode: 'cors', workspaceId: app.workspaceId }), 'nothing', what)
     await submitForm(page, target)
     t.notMatch(await page.content(), /"data"/, `a form of ${what} shows nothing`)
-    t.same(app.rows('select 1 from audiences'), [], `nothing is made by ${what}`)
+    t.same(await app.rows('select 1 from audiences'), [], `nothing is made by ${what}`)
     await page.close()
   }
   const own = { method: 'POST', mode: 'cors', type: 'application/json', workspaceId: app.workspaceId }
   t.match(await forge(dashboard.page, target, own), /"id"/, 'our own page may')
-  t.equal(app.rows('select 1 from sessions').length, 1, 'the session goes on')
+  t.equal((await app.rows('select 1 from sessions')).length, 1, 'the session goes on')
 })
 
 interface Forgery {
@@ -194,7 +194,7 @@ t.test('a stolen cookie does not take the account over, and ends with the sessio
   await elsewhere.page.getByText('All other sessions have ended.').waitFor()
   await thief.open('/emails')
   await thief.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  t.equal(app.rows('select 1 from sessions').length, 1)
+  t.equal((await app.rows('select 1 from sessions')).length, 1)
 })
 
 t.test('a cookie that was planted before the sign-in is worth nothing after it', { skip }, async (t) => {

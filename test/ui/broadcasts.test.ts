@@ -107,7 +107,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
 
 /** As a recipient does. */
 async function followLink(app: TestDaemon): Promise<void> {
-  const [email] = app.rows<{ id: string }>('select id from emails where broadcast_id is not null')
+  const [email] = await app.rows<{ id: string }>('select id from emails where broadcast_id is not null')
   const query = new URLSearchParams({ url: 'https://shop.example/spring' })
   // Shortly after a delivery a click may be that of a scanner.
   app.advance(120_000)
@@ -146,12 +146,12 @@ t.test('a broadcast is paused, resumed and cancelled; another is scheduled and c
   await page.getByLabel('Send at').press('1')
   await page.getByRole('button', { name: 'Send to 2 contacts now' }).click()
   await page.getByText('Complete the date and the time, or clear the field.').waitFor()
-  t.match(app.rows(`select status from broadcasts where name = 'Later'`), [{ status: 'draft' }])
+  t.match(await app.rows(`select status from broadcasts where name = 'Later'`), [{ status: 'draft' }])
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16)
   await page.getByLabel('Send at').fill(tomorrow)
   await page.getByRole('button', { name: 'Schedule for about 2 contacts' }).click()
   await page.getByText('The broadcast is scheduled.').waitFor()
-  t.match(app.rows(`select status from broadcasts where name = 'Later'`), [{ status: 'scheduled' }])
+  t.match(await app.rows(`select status from broadcasts where name = 'Later'`), [{ status: 'scheduled' }])
   await page.getByRole('button', { name: 'Cancel the broadcast' }).click()
   await page.getByLabel('Type “Later” to confirm').fill('Later')
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the broadcast' }).click()

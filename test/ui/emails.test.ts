@@ -64,7 +64,7 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
 
   await later.getByRole('button', { name: 'Hold: later@b.test' }).click()
   await later.getByText('Held by the workspace').waitFor()
-  t.same(heldOf(app, 'later@b.test'), [3])
+  t.same(await heldOf(app, 'later@b.test'), [3])
   await later.getByRole('button', { name: 'Release: later@b.test' }).click()
   await later.getByText(/^Next attempt/).waitFor()
   await app.cli('queue', 'hold', '--domain', 'b.test')
@@ -77,7 +77,9 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
   await closeNotices(page)
   await later.getByRole('button', { name: 'Retry now: later@b.test' }).click()
   await later.getByText('Delivered', { exact: true }).first().waitFor()
-  const acts = app.rows<{ action: string }>(`select action from audit_log where action like 'queue.%' order by seq`)
+  const acts = await app.rows<{ action: string }>(
+    `select action from audit_log where action like 'queue.%' order by seq`,
+  )
   t.same(
     acts.map(({ action }) => action),
     ['queue.held', 'queue.released', 'queue.held', 'queue.released', 'queue.retried'],
@@ -92,8 +94,10 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
 /** What the browser says of the HTML that a stranger may have written. */
 const BLOCKED = /^(?:Blocked script execution in .*\/frames\/|Loading the image .* violates .*"img-src data:")/
 
-function heldOf(app: TestDaemon, recipient: string): readonly number[] {
-  return app.rows<{ held: number }>('select held from queue where recipient = ?', recipient).map(({ held }) => held)
+async function heldOf(app: TestDaemon, recipient: string): Promise<readonly number[]> {
+  return (await app.rows<{ held: number }>('select held from queue where recipient = ?', recipient)).map(
+    ({ held }) => held,
+  )
 }
 
 async function readMessage(t: Test, dashboard: Dashboard): Promise<void> {
@@ -134,7 +138,7 @@ t.test('a scheduled email is rescheduled, sent now, and another cancelled', { sk
   await page.getByLabel('Send at').fill(inHours(5).slice(0, 16))
   await page.getByRole('button', { name: 'Save the time' }).click()
   await page.getByText('The email is scheduled for another time.').waitFor()
-  t.equal(app.findStory(first).scheduled_for?.slice(0, 16), inHours(5).slice(0, 16))
+  t.equal((await app.findStory(first)).scheduled_for?.slice(0, 16), inHours(5).slice(0, 16))
   await closeNotices(page)
   await page.getByRole('button', { name: 'Send now' }).click()
   await page.locator('.page-title').getByText('Delivered').waitFor()
@@ -144,7 +148,7 @@ t.test('a scheduled email is rescheduled, sent now, and another cancelled', { sk
   await page.getByLabel('Type “bob@b.test” to confirm').fill('bob@b.test')
   await page.getByRole('button', { name: 'Cancel the email permanently' }).click()
   await page.locator('.page-title').getByText('Cancelled').waitFor()
-  t.equal(app.findStory(second).status, 'cancelled')
+  t.equal((await app.findStory(second)).status, 'cancelled')
   t.same(dashboard.faults, [])
 })
 
@@ -163,7 +167,7 @@ t.test('an email is not sent at once because its time is half filled or has pass
   await page.getByLabel('Send at').fill('2020-01-01T10:00')
   await send.click()
   await page.getByText('Must be a time in the future.').waitFor()
-  t.same(app.rows('select id from emails'), [])
+  t.same(await app.rows('select id from emails'), [])
   t.same(dashboard.faults, [])
 })
 

@@ -93,7 +93,10 @@ async function sendEmail(app: TestDaemon): Promise<string> {
   app.advance(120_000)
   const headers = { 'user-agent': attack('agent') }
   await app.rest('GET', `/v1/track/open/${id}`, { key: null, headers })
-  await waitUntil('the opening is recorded', () => app.rows(`select 1 from events where type = 'email.opened'`)[0])
+  await waitUntil(
+    'the opening is recorded',
+    async () => (await app.rows(`select 1 from events where type = 'email.opened'`))[0],
+  )
   return id
 }
 
@@ -122,7 +125,9 @@ async function createContent(app: TestDaemon): Promise<Pick<Ids, 'audience' | 'c
     '',
   ]
   await app.rest('POST', `/v1/audiences/${audience}/import`, fileForm(csv.join('\n')))
-  const [{ id: contact = '' } = {}] = app.rows<{ id: string }>('select id from contacts where audience_id is not null')
+  const [{ id: contact = '' } = {}] = await app.rows<{ id: string }>(
+    'select id from contacts where audience_id is not null',
+  )
   const words = { subject: attack('words'), html: `<p>${attack('page')}</p>` }
   const template = await create('/templates', { name: attack('template'), ...words })
   const broadcast = await create('/broadcasts', {

@@ -206,8 +206,8 @@ async function followLink(t: Test, world: World): Promise<void> {
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
   const answer = await world.app.rest('GET', path, { key: null, headers: { 'user-agent': agent } })
   t.same([answer.status, answer.headers['location']], [302, 'https://shop.example/spring'])
-  await waitUntil('the click is recorded', () => {
-    return world.app.rows(`select 1 from events where type = 'email.clicked'`).length > 0
+  await waitUntil('the click is recorded', async () => {
+    return (await world.app.rows(`select 1 from events where type = 'email.clicked'`)).length > 0
   })
 }
 
@@ -258,7 +258,7 @@ async function handOver(t: Test, world: World): Promise<Dashboard> {
   await page.getByText('owns the workspace now.').waitFor()
   await nina.open('/audit-log')
   await nina.page.getByText('transferred the workspace from owner@a.test to Nina (nina@b.test)').waitFor()
-  t.same(app.rows(`select role from members where workspace_id = ? order by role`, app.workspaceId), [
+  t.same(await app.rows(`select role from members where workspace_id = ? order by role`, app.workspaceId), [
     { role: 'admin' },
     { role: 'owner' },
   ])

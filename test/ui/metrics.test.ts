@@ -17,7 +17,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   t.teardown(() => sink.close())
   const settings = { limits: { plans: { small: { emails_per_month: 10 } } } }
   const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
-  await app.daemon.database.commit([{ sql: `update workspaces set plan = 'small'`, parameters: [] }])
+  await app.cli('workspace', 'set-plan', app.workspaceId, 'small')
   const dashboard = await openDashboard(t, app)
   const { page } = dashboard
   const body = {

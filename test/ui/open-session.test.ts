@@ -21,7 +21,7 @@ t.test('a form that was open before the role was lowered changes nothing', { ski
   await app.daemon.database.commit([{ sql: lower, parameters: [] }])
   await page.getByRole('button', { name: 'Create the webhook' }).click()
   await page.getByText(/^Not permitted: the role "member"/).waitFor()
-  t.same(app.rows('select 1 from webhooks'), [])
+  t.same(await app.rows('select 1 from webhooks'), [])
   await page.getByRole('link', { name: 'Webhooks' }).first().click()
   await page.getByText('No webhook yet').waitFor()
   t.same(dashboard.faults, [])
@@ -47,7 +47,7 @@ t.test('each tab stays in its workspace when another one changes it', { skip }, 
 
   await page.getByRole('button', { name: 'Create the audience' }).click()
   await page.getByRole('heading', { level: 1, name: 'Of the first' }).waitFor()
-  t.same(app.rows('select workspace_id from audiences'), [{ workspace_id: app.workspaceId }])
+  t.same(await app.rows('select workspace_id from audiences'), [{ workspace_id: app.workspaceId }])
   await other.reload()
   await other.getByText('No audience yet').waitFor()
   // An address of the first workspace is none of the second.

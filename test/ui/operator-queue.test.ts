@@ -27,11 +27,11 @@ t.test('the operator holds and releases the mail for a provider', { skip }, asyn
   await page.getByRole('dialog').getByText('Matching: google.').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Hold all' }).click()
   await expectText(page, 'Hold all: completed')
-  const held = (): unknown[] =>
-    app
-      .rows<{ recipient: string }>('select recipient from queue where held = 1 order by recipient')
-      .map(({ recipient }) => recipient)
-  t.same(held(), ['one@google.com', 'two@google.com'])
+  const held = async (): Promise<unknown[]> =>
+    (await app.rows<{ recipient: string }>('select recipient from queue where held = 1 order by recipient')).map(
+      ({ recipient }) => recipient,
+    )
+  t.same(await held(), ['one@google.com', 'two@google.com'])
   await rowOf('Google').getByRole('link', { name: 'Held' }).click()
   await page.getByRole('button', { name: 'Release one@google.com' }).waitFor()
   await expectEqual(
@@ -48,14 +48,14 @@ t.test('the operator holds and releases the mail for a provider', { skip }, asyn
   await page.getByRole('button', { name: 'Release: Google' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Release all' }).click()
   await page.getByRole('button', { name: 'Release: Google' }).waitFor({ state: 'detached' })
-  t.same(held(), [])
+  t.same(await held(), [])
   await page.getByRole('button', { name: 'Try now: Google' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Try all now' }).click()
   await expectText(page, 'Try all now: completed')
-  await waitUntil('both were tried again', () =>
-    app
-      .rows<{ attempts: number }>("select attempts from queue where domain = 'google.com'")
-      .every(({ attempts }) => attempts === 2),
+  await waitUntil('both were tried again', async () =>
+    (await app.rows<{ attempts: number }>("select attempts from queue where domain = 'google.com'")).every(
+      ({ attempts }) => attempts === 2,
+    ),
   )
   await dashboard.open('/operator/queue?tab=entries&provider=nonsense')
   await page.waitForSelector('select[name="provider"][aria-invalid="true"]')
@@ -77,9 +77,9 @@ t.test('a hold rule holds entries, which name it, until it is ended', { skip }, 
   const end = page.getByRole('button', { name: /^End hr_/ })
   await end.waitFor()
   await expectPresentable(t, dashboard, 'hold rules')
-  await waitUntil('it is held', () => listHolds(app)[0] === '4')
+  await waitUntil('it is held', async () => (await listHolds(app))[0] === '4')
   await app.submitAccepted({ to: ['two@b.test'] })
-  await waitUntil('what comes later is held', () => listHolds(app)[1] === '4')
+  await waitUntil('what comes later is held', async () => (await listHolds(app))[1] === '4')
 
   await page.getByRole('tab', { name: 'Entries' }).click()
   await page.getByRole('button', { name: 'Delete one@b.test' }).waitFor()
@@ -101,6 +101,6 @@ t.test('a hold rule holds entries, which name it, until it is ended', { skip }, 
   await end.click()
   await page.getByRole('dialog').getByRole('button', { name: 'End the rule' }).click()
   await page.getByText('There is no hold rule hr_').waitFor()
-  t.same(listHolds(app), ['0', '1'], 'what is held by hand stays held')
+  t.same(await listHolds(app), ['0', '1'], 'what is held by hand stays held')
   t.same(dashboard.faults, [])
 })

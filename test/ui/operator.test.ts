@@ -38,7 +38,7 @@ t.test('the operator works on workspaces and on the queue', { skip }, async (t) 
 
   await page.getByRole('button', { name: 'Hold one@b.test' }).click()
   await page.getByRole('button', { name: 'Release one@b.test' }).waitFor()
-  t.same(listHolds(app), ['1', '0', '0'])
+  t.same(await listHolds(app), ['1', '0', '0'])
   await expectText(page, `hi ${HOSTILE}`)
   await expectPresentable(t, dashboard, 'entries of the queue')
   await page.getByRole('button', { name: 'Delete two@b.test' }).click()
@@ -52,13 +52,13 @@ t.test('the operator works on workspaces and on the queue', { skip }, async (t) 
   await expectPresentable(t, dashboard, 'the dialog of a deletion')
   await page.getByRole('button', { name: 'Delete from the queue' }).click()
   await page.getByRole('rowheader', { name: 'two@b.test' }).waitFor({ state: 'detached' })
-  t.same(listHolds(app), ['1', '0'])
+  t.same(await listHolds(app), ['1', '0'])
   await page.getByRole('button', { name: 'Hold all' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Hold all' }).click()
   await expectText(page, 'Hold all: completed')
-  t.same(listHolds(app), ['1', '1'])
+  t.same(await listHolds(app), ['1', '1'])
   await expectPresentable(t, dashboard, 'the end of an act on all')
-  const acts = app.rows<{ action: string; actor: string }>(
+  const acts = await app.rows<{ action: string; actor: string }>(
     "select action, actor from audit_log where action like 'queue.%' order by seq",
   )
   t.same(
@@ -86,7 +86,7 @@ async function makeWorkspace(t: Test, app: TestDaemon, dashboard: Dashboard): Pr
   const url = (await page.locator('.copy code').textContent()) ?? ''
   t.match(url, /\/ui\/set-password#token=[\w-]{43}$/)
   await expectPresentable(t, dashboard, 'the link of a new owner')
-  t.equal(app.rows("select 1 from api_keys where name = 'first key'").length, 2, 'no key was made')
+  t.equal((await app.rows("select 1 from api_keys where name = 'first key'")).length, 2, 'no key was made')
   await page.getByRole('link', { name: 'Open the workspace' }).click()
   await page.getByRole('heading', { name: `Shop ${HOSTILE}` }).waitFor()
   await page.getByLabel('Plan').selectOption('small')
@@ -116,7 +116,7 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectPresentable(t, dashboard, 'suppressions of the service')
   await page.getByRole('button', { name: 'Remove from the list' }).click()
   await expectText(page, 'No address is suppressed')
-  t.equal(app.rows("select 1 from suppressions where workspace_id = 'service'").length, 0)
+  t.equal((await app.rows("select 1 from suppressions where workspace_id = 'service'")).length, 0)
 
   await page.getByRole('link', { name: 'Spam training' }).click()
   await expectText(page, 'At most 2 points')
@@ -147,7 +147,7 @@ async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon,
   await expectText(page, 'checks without an answer')
   t.equal(await calm.count(), 0)
   await commit([
-    rowOf(daemon.database.read)('webhooks', {
+    await rowOf(daemon.database.read)('webhooks', {
       id: 'whk_1',
       workspace_id: workspaceId,
       url: 'https://h.test/',
@@ -217,7 +217,7 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
     await page.getByText('may send codes to +43664 again.').waitFor()
     await page.getByRole('rowheader', { name: '+43664' }).waitFor({ state: 'detached' })
-    t.match(app.rows("select target, actor from audit_log where action = 'sms.hold_released'"), [
+    t.match(await app.rows("select target, actor from audit_log where action = 'sms.hold_released'"), [
       { target: '+43664', actor: /^01/ },
     ])
     const again = { body: { workspace_id: app.workspaceId, prefix: '+43664' } }

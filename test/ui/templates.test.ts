@@ -46,7 +46,7 @@ t.test('a template is written with a live preview, changed and deleted', { skip 
   await page.getByLabel('Subject').fill('Bye')
   await page.getByRole('button', { name: 'Save the template' }).click()
   await page.getByText('The template is saved.').waitFor()
-  t.match(app.rows('select subject, html, variables from templates'), [
+  t.match(await app.rows('select subject, html, variables from templates'), [
     { subject: 'Bye', html: '<p>Bye</p>', variables: '[]' },
   ])
 

@@ -4,30 +4,48 @@
  * Entries stay until they are forgotten, dropped, or pushed out by later ones; what `load` does not find is not cached.
  */
 import { createLruCache, type LruCache } from './lru-cache.js'
+import { SharedLoads } from './shared-loads.js'
 
-export abstract class RecordCache<V extends object, Name extends string = string> {
-  private readonly entries: LruCache<V>
+/** `Found` may include undefined, for what is not there. */
+export abstract class RecordCache<Found extends object | undefined, Name extends string = string> {
+  private readonly entries: LruCache<NonNullable<Found>>
+  private readonly loads = new SharedLoads<Found>()
 
-  constructor(options: Parameters<typeof createLruCache<V>>[0]) {
-    this.entries = createLruCache<V>(options)
+  constructor(options: Parameters<typeof createLruCache<NonNullable<Found>>>[0]) {
+    this.entries = createLruCache<NonNullable<Found>>(options)
   }
 
-  find(workspaceId: string, name: Name): V | undefined {
-    const key = `${workspaceId} ${name}`
-    const cached = this.entries.get(key)
-    if (cached !== undefined) return cached
-    const value = this.load(workspaceId, name)
-    if (value !== undefined) this.entries.set(key, value)
-    return value
+  /** A value if it is in memory, and otherwise a promise of it. */
+  find(workspaceId: string, name: Name): Found | Promise<Found> {
+    const key = keyOf(workspaceId, name)
+    return (
+      this.entries.get(key) ??
+      this.loads.join(
+        key,
+        () => this.load(workspaceId, name),
+        (found) => this.keep(key, found),
+      )
+    )
   }
 
   forget(workspaceId: string, name: Name): void {
-    this.entries.delete(`${workspaceId} ${name}`)
+    const key = keyOf(workspaceId, name)
+    this.entries.delete(key)
+    this.loads.forget(key)
   }
 
   drop(): void {
     this.entries.clear()
+    this.loads.forgetAll()
   }
 
-  protected abstract load(workspaceId: string, name: Name): V | undefined
+  protected abstract load(workspaceId: string, name: Name): Promise<Found>
+
+  private keep(key: string, found: Found): void {
+    if (found !== undefined) this.entries.set(key, found)
+  }
+}
+
+function keyOf(workspaceId: string, name: string): string {
+  return `${workspaceId} ${name}`
 }

@@ -26,7 +26,8 @@ import type { Read } from './db/prepared.js'
 import { EarlierDatabase } from './db/schema-errors.js'
 import { StatementCache } from './db/statement-cache.js'
 import { toStorageError } from './health/faults.js'
-import { ReadThread } from './read-thread.js'
+import { delayForTests } from './late-reads.js'
+import { ReadThreads } from './read-threads.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
 import { Writer } from './writer/writer.js'
 import type { WriterThreadOptions } from './writer/writer-protocol.js'
@@ -57,9 +58,9 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const reader = await openReader(options)
   try {
     const writer = await Writer.open(options)
-    const readThread = new ReadThread(options.file)
+    const threads = new ReadThreads(options.file)
     return {
-      read: Object.assign(createRead(reader), { elsewhere: readThread.read.bind(readThread) }),
+      read: Object.assign(delayForTests(createRead(reader)), { elsewhere: threads.read.bind(threads) }),
       commit: (writes, options) => writer.commit(writes, options),
       reclaimPages: (pages) => writer.reclaimPages(pages),
       purgeLog: (options) => writer.purgeLog(options),
@@ -70,7 +71,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       readBusyTime: () => writer.readBusyTime(),
       close: async () => {
         await writer.close()
-        await readThread.stop()
+        await threads.stop()
         reader.close()
       },
     }
@@ -93,7 +94,7 @@ export async function openStore(options: OpenOptions): Promise<OpenStore> {
   const reader = await openReader(options)
   let writer: Promise<Writer> | null = null
   return {
-    read: createRead(reader),
+    read: delayForTests(createRead(reader)),
     commit: async (...asked) => {
       writer ??= Writer.open(options)
       await (await writer).commit(...asked)
@@ -155,7 +156,7 @@ export function openReadOnly(file: string): { readonly read: Read; readonly clos
       return null
     }
     db.pragma('query_only = ON')
-    return { read: createRead(db), close: () => db.close() }
+    return { read: delayForTests(createRead(db)), close: () => db.close() }
   } catch (error) {
     throw toStorageError(error)
   }
@@ -187,7 +188,10 @@ async function useWal(db: SQLite.Database): Promise<void> {
   }
 }
 
-export function createRead(db: SQLite.Database): Read {
+/** Reads on this thread: the rows are there at once. */
+export type ReadHere = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
+
+export function createRead(db: SQLite.Database): ReadHere {
   const statements = new StatementCache(db)
   return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
     try {

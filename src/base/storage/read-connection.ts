@@ -1,11 +1,10 @@
 /** A second reading connection to the open database, for use on one other thread. */
 import { openConnection } from './db/connection.js'
-import type { Read } from './db/prepared.js'
-import { createRead } from './open.js'
+import { createRead, type ReadHere } from './open.js'
 
 interface ReadConnection {
   /** Each call is a separate transaction, so that none keeps the WAL from being copied back. */
-  readonly read: Read
+  readonly read: ReadHere
   readonly close: () => void
 }
 

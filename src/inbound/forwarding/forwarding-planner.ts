@@ -103,7 +103,7 @@ export class ForwardingPlanner {
   async plan(email: InboundEmail, raw: Buffer, spamStatus: SpamStatus | null): Promise<Forwarding | null> {
     const { deps } = this
     const addresses = parseJson(email.envelope_to)
-    const matches = findMatches(deps.rules, email.workspace_id, addresses)
+    const matches = await findMatches(deps.rules, email.workspace_id, addresses)
     if (matches.length === 0) return null
     const message = { email, raw, header: scanHeaderOrEmpty(raw), now: deps.clock() }
     const targets = await judgeTargets(deps, message, matches, spamStatus)
@@ -132,15 +132,17 @@ export class ForwardingPlanner {
 }
 
 /** Each address that a rule matches. */
-function findMatches(
+async function findMatches(
   rules: ForwardingDeps['rules'],
   workspaceId: string,
   addresses: readonly Address[],
-): readonly Match[] {
-  return addresses.flatMap((address) => {
-    const rule = findRule(rules, workspaceId, address)
-    return rule === undefined ? [] : [{ address, rule }]
-  })
+): Promise<readonly Match[]> {
+  const matches: Match[] = []
+  for (const address of addresses) {
+    const rule = await findRule(rules, workspaceId, address)
+    if (rule !== undefined) matches.push({ address, rule })
+  }
+  return matches
 }
 
 /**
@@ -164,7 +166,7 @@ async function judgeTargets(
       const key = toLowerCaseAddress(target)
       if (targets.has(key)) continue
       const isTooMuch = !copied.has(rule) && copied.size > 0 && (copied.size + 1) * email.size > MAX_COPIED
-      const reason = fault ?? findTargetFault(read, email.workspace_id, target) ?? (isTooMuch ? 'size' : null)
+      const reason = fault ?? (await findTargetFault(read, email.workspace_id, target)) ?? (isTooMuch ? 'size' : null)
       if (reason === null) copied.add(rule)
       targets.set(key, { address: target, rule, reason })
     }
@@ -172,9 +174,9 @@ async function judgeTargets(
   return [...targets.values()]
 }
 
-function findTargetFault(read: Read, workspaceId: string, target: Address): NotForwardedReason | null {
-  if (!isConfirmed(read, workspaceId, target)) return 'unconfirmed'
-  return isSuppressed(read, workspaceId, target) ? 'suppressed' : null
+async function findTargetFault(read: Read, workspaceId: string, target: Address): Promise<NotForwardedReason | null> {
+  if (!(await isConfirmed(read, workspaceId, target))) return 'unconfirmed'
+  return (await isSuppressed(read, workspaceId, target)) ? 'suppressed' : null
 }
 
 /** A fault of ours costs the seal, not the message. */
@@ -184,7 +186,7 @@ async function sealMessage(
 ): Promise<string> {
   try {
     const { arc } = parseJson(email.authentication)
-    const key = signingKeys.find(SERVICE_WORKSPACE, domainOf(names.mail_from))
+    const key = await signingKeys.find(SERVICE_WORKSPACE, domainOf(names.mail_from))
     return await buildArcFields(signing, key, { raw, header, arc }, now)
   } catch (error) {
     log.error({ err: error, inbound: email.id }, 'a message is forwarded without an ARC seal')
@@ -275,5 +277,5 @@ function handOver(
   for (const { address: recipient, rule, reason } of targets) {
     if (reason !== null) log.info({ inbound: email.id, rule: rule.id, recipient, reason }, 'a message is not forwarded')
   }
-  for (const hook of hooks) webhooks.refresh(hook)
+  for (const hook of hooks) void webhooks.refresh(hook)
 }

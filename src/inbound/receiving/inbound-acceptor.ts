@@ -80,18 +80,18 @@ export class InboundAcceptor {
     const { policy, authenticator, hostname, clock } = this.deps
     const { client, envelopeFrom, recipients } = received
     const { bytes } = received
-    const classified = recipients.map((address) => policy.classify(address))
+    const classified = await Promise.all(recipients.map((address) => policy.classify(address)))
     if (classified.some((recipient) => isTooLargeFor(recipient, bytes.length))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname }
     try {
-      const plan = this.makePlan(received)
+      const plan = await this.makePlan(received)
       const asked = bytes.length < MOVE_THRESHOLD ? findOnlyMail(plan) : null
       const checked = await authenticator.authenticate(bytes, received.header, connection, asked)
       const age = clock() - plan.now
       const isRecent = age >= 0 && age <= MAX_PLAN_AGE
       const planned = isRecent
         ? { message: received, plan, form: checked.form }
-        : { message: received, plan: this.makePlan(received), form: null }
+        : { message: received, plan: await this.makePlan(received), form: null }
       return await this.acceptAuthenticated(planned, checked, connection)
     } finally {
       bytes.free() // unless they were moved to the writer
@@ -107,8 +107,8 @@ export class InboundAcceptor {
     const { client, envelopeFrom, recipients } = message
     const { now, ignoredAddresses } = plan
     const bytes = message.bytes.length
-    const policyOf = (address: Address) => policy.findInboundPolicy(policy.classify(address))
-    const decisions = decideForRecipients(authentication, recipients, policyOf, settings().dmarc)
+    const policyOf = async (address: Address) => policy.findInboundPolicy(await policy.classify(address))
+    const decisions = await decideForRecipients(authentication, recipients, policyOf, settings().dmarc)
     requireAuthenticated(decisions.message)
     const results = form === null ? buildResultFields(authentication, connection) : []
     const copies = plan.copies.map(({ destination, trace }): InboundCopy => {
@@ -118,7 +118,7 @@ export class InboundAcceptor {
     const destinations = plan.copies.map(({ destination }) => destination)
     const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
     const processed = await this.processBeforeAnswer(scored, { copies, form }, decisions.refusesSpam)
-    this.findDestinations(recipients) // again: time has passed
+    await this.findDestinations(recipients) // again: time has passed
     if (copies.length > 0) await this.store(message, copies, processed)
     this.discarded += ignoredAddresses.length
     this.logAccepted(copies, { client, envelopeFrom, recipients, bytes }, ignoredAddresses.length > 0)
@@ -126,14 +126,14 @@ export class InboundAcceptor {
   }
 
   /** Throws a Refusal if a recipient is no longer valid. */
-  private makePlan(message: ReceivedMessage): InboundCopyPlan {
+  private async makePlan(message: ReceivedMessage): Promise<InboundCopyPlan> {
     const { hostname, clock } = this.deps
-    return planInboundCopies(message, this.findDestinations(message.recipients), hostname, clock())
+    return planInboundCopies(message, await this.findDestinations(message.recipients), hostname, clock())
   }
 
   /** Throws a Refusal if a recipient is no longer valid. */
-  private findDestinations(recipients: readonly Address[]): Destinations {
-    const found = resolveDestinations(recipients, this.deps.policy, this.deps.operatorWorkspace)
+  private async findDestinations(recipients: readonly Address[]): Promise<Destinations> {
+    const found = await resolveDestinations(recipients, this.deps.policy, this.deps.operatorWorkspace)
     if (found.goneAddresses.length === 0) return found
     throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
   }

@@ -70,7 +70,7 @@ export async function storeCopies(
 ): Promise<boolean> {
   const rooms: Write[] = []
   for (const { email } of copies) {
-    const limit = inboundBytes.limitNow(email.workspace_id)
+    const limit = await inboundBytes.limitNow(email.workspace_id)
     if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: heldBytesOf(email), limit }))
   }
   if (processed !== null && (await storeProcessed({ commits, log }, rooms, copies, processed, session))) return true

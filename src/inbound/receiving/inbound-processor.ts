@@ -64,6 +64,7 @@ export class InboundProcessor {
   private isCheckingSuspects = false
   private isPaused = false
   private isStopping = false
+  private isTakingAll = false
 
   constructor(private readonly deps: ProcessorDeps) {
     this.waitingMail = new WaitingMail(deps.read)
@@ -75,15 +76,13 @@ export class InboundProcessor {
     // A pause ends at the next tick.
     this.timer = setInterval(() => {
       this.isPaused = false
-      this.startProcessing(() => this.waitingMail.takeAll())
+      this.startAll()
     }, POLL_INTERVAL)
     this.isCheckingSuspects = true
-    const suspects = this.processSuspects().finally(() => {
+    this.track(this.processSuspects(), () => {
       this.isCheckingSuspects = false
-      this.inProgress.delete(suspects)
-      this.startProcessing(() => this.waitingMail.takeAll())
+      this.startAll()
     })
-    this.inProgress.add(suspects)
   }
 
   private async processSuspects(): Promise<void> {
@@ -98,14 +97,14 @@ export class InboundProcessor {
   }
 
   private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
-    const [email] = unprocessedById(this.deps.read, { id, workspaceId })
+    const [email] = await unprocessedById(this.deps.read, { id, workspaceId })
     if (email === undefined) this.deps.crashGuard.finish(id)
     else await this.process(email)
   }
 
   /** A new message of the workspace is on disk. */
   onStored(workspaceId: string): void {
-    this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
+    if (this.mayStart()) this.track(this.startOfWorkspace(workspaceId))
   }
 
   /**
@@ -115,24 +114,55 @@ export class InboundProcessor {
   async stop(): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    await Promise.all(this.inProgress)
+    while (this.inProgress.size > 0) await Promise.all(this.inProgress)
   }
 
-  private startProcessing(next: () => Iterable<InboundEmail>): void {
-    if (this.isStopping || this.isPaused || this.isCheckingSuspects) return
+  private mayStart(): boolean {
+    return !this.isStopping && !this.isPaused && !this.isCheckingSuspects
+  }
+
+  private startAll(): void {
+    if (this.isTakingAll || !this.mayStart()) return
+    this.isTakingAll = true
+    this.track(this.startFound(), () => {
+      this.isTakingAll = false
+    })
+  }
+
+  private async startFound(): Promise<void> {
     try {
-      for (const email of next()) this.startMessage(email)
+      for await (const email of this.waitingMail.takeAll()) {
+        if (this.isStopping) return
+        this.startMessage(email)
+      }
     } catch (error) {
       this.pause(error)
     }
   }
 
+  private async startOfWorkspace(workspaceId: string): Promise<void> {
+    try {
+      for (const email of await this.waitingMail.takeOfWorkspace(workspaceId)) this.startMessage(email)
+    } catch (error) {
+      this.pause(error)
+    }
+  }
+
+  /** A message that was taken is started even if a pause has begun: it would be taken by no one else. */
   private startMessage(email: InboundEmail): void {
-    const work = this.process(email).finally(() => {
-      this.inProgress.delete(work)
+    if (this.isStopping) return
+    this.track(this.process(email), () => {
       if (this.waitingMail.finish(email)) this.onStored(email.workspace_id)
     })
-    this.inProgress.add(work)
+  }
+
+  /** The work counts as in progress until it ends. It never rejects. */
+  private track(work: Promise<void>, onEnd: () => void = () => undefined): void {
+    const tracked = work.finally(() => {
+      this.inProgress.delete(tracked)
+      onEnd()
+    })
+    this.inProgress.add(tracked)
   }
 
   private async process(email: InboundEmail): Promise<void> {
@@ -143,7 +173,7 @@ export class InboundProcessor {
       await commit(processed.writes)
       processed.onCommitted?.()
     } catch (error) {
-      if (error instanceof WriteConflict) this.handleMiss(email, error)
+      if (error instanceof WriteConflict) await this.handleMiss(email, error)
       // The workspace has many messages waiting for the processes; mail of others need not wait for that.
       else if (error instanceof Refusal && error.kind === 'rate-limited') return
       else if (error instanceof StorageFault || error instanceof Refusal) this.pause(error)
@@ -160,10 +190,10 @@ export class InboundProcessor {
    * Most misses mean that the message was deleted. If the state that it acts on has changed, it is processed again at
    * the next tick.
    */
-  private handleMiss(email: InboundEmail, error: WriteConflict): void {
+  private async handleMiss(email: InboundEmail, error: WriteConflict): Promise<void> {
     try {
       const { id, workspace_id: workspaceId } = email
-      if (isUnprocessed(this.deps.read, email)) {
+      if (await isUnprocessed(this.deps.read, email)) {
         this.deps.log.info(
           { err: error, inbound: id, workspace: workspaceId },
           'a message is processed again: its records have changed',
@@ -184,7 +214,7 @@ export class InboundProcessor {
 
   private async evaluateReport(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
     const { mime, reports, domainReports } = this.deps
-    if (domainReports.handles(email)) return this.evaluateDomainReport(email, source)
+    if (await domainReports.handles(email)) return this.evaluateDomainReport(email, source)
     const facts = { envelopeFrom: email.envelope_from }
     const result = await mime.digest(email.workspace_id, source, messageDigester, facts)
     return result.kind === 'digested' ? reports.process(email, result.digest) : this.handleUnreadable(email, result)
@@ -196,7 +226,7 @@ export class InboundProcessor {
     const refused = domainReports.refuse(email)
     if (refused !== null) return refused
     const result = await mime.digest(email.workspace_id, source, domainReportDigester, {})
-    return result.kind === 'unreadable' && this.isStopping ? null : domainReports.file(email, result)
+    return result.kind === 'unreadable' && this.isStopping ? null : await domainReports.file(email, result)
   }
 
   private async evaluateMail(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {

@@ -130,8 +130,8 @@ export class Receiving {
   }
 
   /** Begins the processing of stored messages. */
-  start(): void {
-    if (this.deps.operatorWorkspace.find() === null) this.deps.log.info(NO_OPERATOR)
+  async start(): Promise<void> {
+    if ((await this.deps.operatorWorkspace.find()) === null) this.deps.log.info(NO_OPERATOR)
     this.processor.start()
   }
 

@@ -3,9 +3,11 @@
  * with slow ones, delays only itself.
  *
  * The position in each workspace is kept, so that a message is read once; `takeAll` starts from the beginning
- * again, because a commit may end later than that of a younger message.
+ * again, because a commit may end later than that of a younger message. The messages of a workspace are taken by one
+ * caller after the other, and a message that is finished while a page is read is not taken from that page again.
  */
 
+import { createSerialRunner, type SerialRunner } from '../../base/platform/serial-runner.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { nextUnprocessedWorkspace, unprocessedOfWorkspace } from '../../records/messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
@@ -15,6 +17,11 @@ const MAX_IN_PROGRESS = 50
 
 interface WorkspaceState {
   readonly inProgress: Set<string>
+  /** Messages that were finished since the page that is being read was asked for. */
+  readonly justFinished: Set<string>
+  readonly inTurn: SerialRunner
+  /** Callers that take messages, or wait for their turn. */
+  takers: number
   cursor: { readonly afterTime: number; readonly afterId: string }
   /** The database may have more than were read. */
   hasMore: boolean
@@ -23,7 +30,10 @@ interface WorkspaceState {
 const START_CURSOR = { afterTime: 0, afterId: '' }
 
 function createState(): WorkspaceState {
-  return { inProgress: new Set(), cursor: START_CURSOR, hasMore: false }
+  return {
+    ...{ inProgress: new Set(), justFinished: new Set(), inTurn: createSerialRunner() },
+    ...{ takers: 0, cursor: START_CURSOR, hasMore: false },
+  }
 }
 
 export class WaitingMail {
@@ -32,17 +42,18 @@ export class WaitingMail {
   constructor(private readonly read: Read) {}
 
   /** Messages of all workspaces that can be started now; each counts as in progress from the moment it is yielded. */
-  *takeAll(): Generator<InboundEmail> {
-    for (const workspaceId of this.listWorkspaces()) {
-      const known = this.workspaces.get(workspaceId)
-      if (known !== undefined) known.cursor = START_CURSOR
-      yield* this.takeNext(workspaceId, MAX_IN_PROGRESS)
+  async *takeAll(): AsyncGenerator<InboundEmail> {
+    for await (const workspaceId of this.listWorkspaces()) {
+      yield* await this.takeInTurn(workspaceId, (workspace) => {
+        workspace.cursor = START_CURSOR
+        return MAX_IN_PROGRESS
+      })
     }
   }
 
   /** Does the same for one workspace after a new message of it is on disk. */
-  takeOfWorkspace(workspaceId: string): readonly InboundEmail[] {
-    return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
+  takeOfWorkspace(workspaceId: string): Promise<readonly InboundEmail[]> {
+    return this.takeInTurn(workspaceId, ({ inProgress }) => MAX_IN_PROGRESS - inProgress.size)
   }
 
   /** The message is finished. True if the workspace may have another to take its place. */
@@ -50,35 +61,59 @@ export class WaitingMail {
     const workspace = this.workspaces.get(workspaceId)
     if (workspace === undefined) return false
     workspace.inProgress.delete(id)
-    if (workspace.inProgress.size === 0 && !workspace.hasMore) this.workspaces.delete(workspaceId)
+    if (workspace.takers > 0) workspace.justFinished.add(id)
+    if (!workspace.hasMore) this.dropIfIdle(workspaceId, workspace)
     return workspace.hasMore && workspace.inProgress.size <= MAX_IN_PROGRESS / 2
   }
 
-  private takeNext(workspaceId: string, limit: number): readonly InboundEmail[] {
+  /** `prepare` returns how many messages may be read. */
+  private async takeInTurn(
+    workspaceId: string,
+    prepare: (workspace: WorkspaceState) => number,
+  ): Promise<readonly InboundEmail[]> {
     const workspace = this.workspaces.get(workspaceId) ?? createState()
     this.workspaces.set(workspaceId, workspace)
-    const page = limit === 0 ? [] : unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
+    workspace.takers += 1
+    try {
+      return await workspace.inTurn(() => this.takeNext(workspaceId, workspace, prepare(workspace)))
+    } finally {
+      workspace.takers -= 1
+      this.dropIfIdle(workspaceId, workspace)
+    }
+  }
+
+  private async takeNext(
+    workspaceId: string,
+    workspace: WorkspaceState,
+    limit: number,
+  ): Promise<readonly InboundEmail[]> {
+    const { inProgress, justFinished } = workspace
+    justFinished.clear()
+    const page = limit === 0 ? [] : await unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
     workspace.hasMore = page.length === limit
-    const { inProgress } = workspace
     const batch: InboundEmail[] = []
     for (const email of page) {
-      const isKnown = inProgress.has(email.id)
+      const isKnown = inProgress.has(email.id) || justFinished.has(email.id)
       if (!isKnown && inProgress.size >= MAX_IN_PROGRESS) {
         workspace.hasMore = true
         break
       }
       workspace.cursor = { afterTime: email.received_at, afterId: email.id }
+      if (isKnown) continue
       inProgress.add(email.id)
-      if (!isKnown) batch.push(email)
+      batch.push(email)
     }
-    if (inProgress.size === 0) this.workspaces.delete(workspaceId)
     return batch
   }
 
-  private *listWorkspaces(): Generator<string> {
+  private dropIfIdle(workspaceId: string, { inProgress, takers }: WorkspaceState): void {
+    if (inProgress.size === 0 && takers === 0) this.workspaces.delete(workspaceId)
+  }
+
+  private async *listWorkspaces(): AsyncGenerator<string> {
     let after = ''
     for (;;) {
-      const [next] = nextUnprocessedWorkspace(this.read, { after })
+      const [next] = await nextUnprocessedWorkspace(this.read, { after })
       if (next === undefined) return
       after = next.workspace_id
       yield after

@@ -55,7 +55,7 @@ export class SpamJudge {
     const pendingVerdict = this.askRspamd(email, raw)
     const arrival = parseArrival(email)
     const { rules, keys } = analysis ?? missingAnalysis
-    const opinion = classifierOpinion(this.deps.learned, email, keys)
+    const opinion = await classifierOpinion(this.deps.learned, email, keys)
     const ownContributions = collectOwnContributions(rules, opinion, arrival, thresholds)
     const verdict = await pendingVerdict
     const merged =
@@ -85,13 +85,17 @@ const missingAnalysis: ContentAnalysis = {
 }
 
 /** `packed` has the keys of its tokens. Null if too little was learned, or if there are none. */
-function classifierOpinion(learned: LearnedCounts, email: JudgedEmail, packed: string): ClassifierOpinion | null {
+async function classifierOpinion(
+  learned: LearnedCounts,
+  email: JudgedEmail,
+  packed: string,
+): Promise<ClassifierOpinion | null> {
   if (packed === '') return null
   const { workspace_id: workspaceId, received_at: receivedAt } = email
   const keys = unpackKeys(Buffer.from(packed, 'base64'))
-  const probabilities = learned.findProbabilities(workspaceId, keys)
+  const probabilities = await learned.findProbabilities(workspaceId, keys)
   if (probabilities === null) return null
-  const recent = learned.countRecent(workspaceId, receivedAt)
+  const recent = await learned.countRecent(workspaceId, receivedAt)
   return { probability: computeSpamProbability(probabilities), recent }
 }
 

@@ -35,7 +35,7 @@ export async function listMailHosts(read: Read): Promise<DomainName[]> {
   let after = ''
   for (;;) {
     await waitForStep()
-    const page = verifiedAfter(read, { after, limit: ROW_STEP })
+    const page = await verifiedAfter(read, { after, limit: ROW_STEP })
     names.push(...page.flatMap(listHostsOf).filter(canBeValidated))
     const last = page.at(-1)
     if (last === undefined || page.length < ROW_STEP) return names

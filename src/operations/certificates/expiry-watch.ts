@@ -3,7 +3,9 @@
  * one notice about all of them to its administrators, again after three days. Events, notices and the time of the warning
  * are one commit, so a restart repeats none.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
+import { filterAsync } from '../../base/platform/async-filter.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { HOUR } from '../../base/platform/time-units.js'
@@ -37,7 +39,7 @@ export interface WatchDeps extends Store {
   readonly log: Log
   readonly list: () => readonly WatchedCertificate[]
   /** `warnings` has at least one warning. Those that expire first come before the others. */
-  readonly composeNotices: (workspaceId: string, warnings: readonly ExpiryWarning[], now: number) => Notices
+  readonly composeNotices: (workspaceId: string, warnings: readonly ExpiryWarning[], now: number) => Promise<Notices>
 }
 
 const WARNING_INTERVAL = 72 * HOUR
@@ -64,7 +66,10 @@ export class ExpiryWatch {
   async check(): Promise<void> {
     const { list, clock } = this.deps
     const now = clock()
-    const due = list().filter((certificate) => expiresSoon(certificate, now) && this.isDue(certificate.name, now))
+    const due = await filterAsync(
+      list(),
+      async (certificate) => expiresSoon(certificate, now) && (await this.isDue(certificate.name, now)),
+    )
     const warnings = due.map(({ name, to, fault }) => ({ name, expiresAt: to, fault }))
     const inOrder = warnings.sort((one, other) => one.expiresAt - other.expiresAt)
     if (inOrder.length > 0) await this.warn(inOrder, now)
@@ -78,15 +83,15 @@ export class ExpiryWatch {
     }
   }
 
-  private isDue(name: string, now: number): boolean {
-    const stored = readServiceState(this.deps.read, { key: keyOf(name) })[0]?.value
+  private async isDue(name: string, now: number): Promise<boolean> {
+    const stored = (await readServiceState(this.deps.read, { key: keyOf(name) }))[0]?.value
     // After the clock was set back, a warning of the future does not count.
     return stored === undefined || Math.abs(now - Number(stored)) >= WARNING_INTERVAL
   }
 
   private async warn(warnings: readonly ExpiryWarning[], now: number): Promise<void> {
     const { read, commit, log, composeNotices } = this.deps
-    const workspaceId = findOperatorWorkspace(read)
+    const workspaceId = await findOperatorWorkspace(read)
     const warned = [
       ...warnings.map(({ name }) => setServiceState({ key: keyOf(name), value: String(now) })),
       removeOldTimes({ from: KEY_PREFIX, to: AFTER_KEYS, before: now - WARNING_INTERVAL }),
@@ -97,7 +102,7 @@ export class ExpiryWatch {
       log.warn({ name, certificate_until, days, reason: fault }, 'a certificate expires soon')
     }
     if (workspaceId === null) return commit(warned)
-    const notices = composeNotices(workspaceId, warnings, now)
+    const notices = await composeNotices(workspaceId, warnings, now)
     const events = warnings.map((warning) => recordEvent(toEvent(workspaceId, warning, now)))
     await commit([...warned, ...events, ...notices.writes])
     notices.onCommitted()

@@ -9,7 +9,7 @@ import { PendingCounts } from '../../outbound/breaker/pending-counts.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
 import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import type { HoldRuleRunner } from '../../records/messages/queue/hold-rule-runner.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
 
 interface BreakerDeps {
   readonly config: StartSettings
@@ -17,7 +17,7 @@ interface BreakerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
-  readonly workspaceOwners: WorkspaceOwners
+  readonly workspaces: WorkspaceDirectory
 }
 
 /** Finds what the breaker holds. It is built after the breaker, because the breaker stops after it. */
@@ -27,7 +27,7 @@ type FindHolders = () => {
 }
 
 export function wireBreaker(
-  { config, settings, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
+  { config, settings, clock, log, database, workspaces: { ownerOf } }: BreakerDeps,
   findHolders: FindHolders,
 ): Breaker {
   const { read, commit } = database
@@ -35,10 +35,10 @@ export function wireBreaker(
   return new Breaker({
     ...{ read, commit, clock, log },
     counts: new PendingCounts({ clock, ownerOf, isSimulated: (domain) => domain === simulator }),
-    onHoldsChanged: () => {
+    onHoldsChanged: async () => {
       const { holdRules, broadcasts } = findHolders()
-      holdRules.reload()
-      broadcasts.wake()
+      await holdRules.reload()
+      await broadcasts.wake()
     },
     limits: () => settings().limits.breaker,
     broadcasts: new StoredBroadcasts(read),

@@ -26,9 +26,9 @@ export async function startCertificates(
   stopSteps.push(() => certificates.stop())
   await certificates.start({
     ...{ database, resolver, random, listeners },
-    composeNotices: (workspaceId, warnings, now) => {
+    composeNotices: async (workspaceId, warnings, now) => {
       const about = { read, hostname, mailFrom, origin: originOf(settings()) }
-      const notices = composeCertificateNotices(about, workspaceId, warnings, now)
+      const notices = await composeCertificateNotices(about, workspaceId, warnings, now)
       return {
         writes: notices.flatMap(({ enqueued }) => enqueued.writes),
         onCommitted: () => {

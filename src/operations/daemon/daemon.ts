@@ -11,7 +11,7 @@ import type { ListenAddress } from '../../base/config/network-values.js'
 import type { Log } from '../../base/platform/log.js'
 import { RoomLogs } from '../../base/platform/room-logs.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
-import { createChangeAcknowledger } from '../../base/storage/db/change-acknowledgement.js'
+import { ChangeFollower } from '../../base/storage/db/change-acknowledgement.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
@@ -86,14 +86,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
     // The listeners stop before the parts that they use: nothing new is accepted while these end.
     stopSteps.push(listeners.stop)
-    const forget = (): void => {
-      listeners.onForeignChange()
-      certificates.wake()
-    }
-    const onForeignChange = createChangeAcknowledger({ database, log: logs.of('storage'), forget })
-    database.onForeignCommit(onForeignChange)
-    // Changes made during the start are in effect already, and must be acknowledged.
-    onForeignChange()
+    await followChanges({ database, log: logs.of('storage') }, listeners, certificates, lateSteps)
     return {
       ...{
         ...endpointsOf(listeners),
@@ -112,6 +105,24 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     await stop()
     throw error
   }
+}
+
+/** Puts what other processes have changed in force, until the listeners and the services have stopped. */
+async function followChanges(
+  deps: Pick<Parameters<typeof ChangeFollower.open>[0], 'database' | 'log'> & { readonly database: Database },
+  listeners: Listeners,
+  certificates: Certificates,
+  lateSteps: StopSteps,
+): Promise<void> {
+  const putInForce = (): Promise<void> => {
+    certificates.wake()
+    return listeners.onForeignChange()
+  }
+  const changes = await ChangeFollower.open({ ...deps, putInForce })
+  lateSteps.push(() => changes.stop())
+  deps.database.onForeignCommit(() => void changes.follow())
+  // Changes made during the start are in effect already, and must be acknowledged.
+  await changes.follow()
 }
 
 interface OpenStorage {
@@ -194,7 +205,7 @@ function createReload(
     reload: async (next) => {
       const tls = await loadCertificate(next.tls)
       const reloaded = live.apply(next)
-      putInForce(options, services)
+      await putInForce(options, services)
       await listeners.zone.onReload()
       return { ...reloaded, tls }
     },
@@ -202,13 +213,16 @@ function createReload(
 }
 
 /** Puts settings in force for the parts that do not read the configuration for each use. */
-function putInForce({ settings, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
+async function putInForce(
+  { settings, logs, addressHider }: StartOptions,
+  { limits, delivery }: Services,
+): Promise<void> {
   const { log } = settings()
   logs.setLevels(log.level, log.levels)
   addressHider?.setEnabled(log.hash_local_parts)
-  limits.onReload()
+  await limits.onReload()
   // Mail that waited for another route or for a free connection is looked at again.
-  delivery.refresh()
+  await delivery.refresh()
 }
 
 function describeLoad({ submission, mx }: Listeners, { delivery }: Services): string {

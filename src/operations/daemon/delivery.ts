@@ -50,9 +50,9 @@ type OpenedHere =
   | 'onTlsResult'
 
 /** `limit` is the number of milliseconds that attempts have to end when the daemon stops. */
-export function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: number): Delivery {
+export async function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: number): Promise<Delivery> {
   const { config, clock, edges, database, observers, breaker, receivers } = deps
-  const paces = openPaces(deps)
+  const paces = await openPaces(deps)
   stopSteps.push(() => paces.stop())
   const onTlsResult: OnTlsResult = (result) => {
     observers?.onTlsResult(result)
@@ -66,7 +66,7 @@ export function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: nu
   const ended = new AbortController()
   const own = openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
   const resolver = edges.resolver ?? own
-  const security = resolver === own ? openSecurity({ ...deps, onTlsResult }, own, stopSteps) : null
+  const security = resolver === own ? await openSecurity({ ...deps, onTlsResult }, own, stopSteps) : null
   stopSteps.push(() => ended.abort())
   const delivery = new Delivery({
     ...deps,
@@ -88,11 +88,11 @@ interface SecurityDeps {
 }
 
 /** DANE, and MTA-STS with its cache. */
-function openSecurity(
+async function openSecurity(
   { settings, clock, log, edges, database: { read, commit }, onTlsResult }: SecurityDeps,
   resolver: Resolver & DnssecResolver,
   stopSteps: StopSteps,
-): DestinationSecurer {
+): Promise<DestinationSecurer> {
   const outbound = () => settings().outbound
   const fetchPolicy = createPolicyFetcher({
     resolveAddresses: resolver.resolveAddresses,
@@ -100,7 +100,7 @@ function openSecurity(
     port: edges.policyPort,
     authorities: edges.authorities,
   })
-  const stsPolicies = new StsPolicies({
+  const stsPolicies = await StsPolicies.open({
     ...{ read, commit, clock, log, fetchPolicy },
     judgeRecords: resolver.judgeRecords,
     maxWait: FIRST_POLICY_WAIT,
@@ -118,7 +118,7 @@ interface PacesDeps {
 }
 
 /** Wires the paces of providers: a steady clock, metrics, and what was learned before the last stop. */
-function openPaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Paces {
+async function openPaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Promise<Paces> {
   const timer = {
     now: () => performance.now(),
     after: (milliseconds: number, run: () => void) => {
@@ -127,7 +127,7 @@ function openPaces({ database: { read, commit }, clock, log, observers }: PacesD
     },
   }
   const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
-  paces.load()
+  await paces.load()
   observers?.watchPaces(() => paces.list())
   return paces
 }

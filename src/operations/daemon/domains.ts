@@ -56,7 +56,7 @@ export function wireOwnPolicy(
   const resolver = resolverOf(edges, config, clock, stopped.signal)
   return new PolicyFinder({
     config,
-    receives: (domain) => receivingDomains.find(domain)?.inbound === true,
+    receives: async (domain) => (await receivingDomains.find(domain))?.inbound === true,
     resolveMx: (domain) => resolver.resolveMx(domain),
   })
 }

@@ -33,7 +33,7 @@ export interface Listeners extends ServedRoutes {
   readonly zone: PublishedZone
   readonly api: ApiListener
   /** Call it after a foreign commit. */
-  readonly onForeignChange: () => void
+  readonly onForeignChange: () => Promise<void>
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
   readonly watched: Watched
@@ -148,7 +148,11 @@ async function openOperator(
   { delivery, doctor }: Pick<Services, 'delivery' | 'doctor'>,
   stopSteps: StopSteps,
 ): Promise<Operator> {
-  const operator = wireOperator({ ...deps, onQueueChanged: () => delivery.refresh(), runDoctor: () => doctor.run() })
+  const operator = await wireOperator({
+    ...deps,
+    onQueueChanged: () => delivery.refresh(),
+    runDoctor: () => doctor.run(),
+  })
   stopSteps.push(operator.stop)
   const { config, clock, log, database, listeners } = deps
   const { submission, mx, api } = listeners
@@ -178,11 +182,11 @@ async function startServices(
   { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
-  broadcasts.holdBack()
+  await broadcasts.holdBack()
   await delivery.start()
-  receiving.start()
+  await receiving.start()
   domainChecks.start()
-  people.start()
+  await people.start()
   webhooks.start()
   broadcasts.start(hasDiskSpace)
   breaker.start()

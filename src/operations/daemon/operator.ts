@@ -15,7 +15,7 @@ interface OperatorDeps extends Pick<StartOptions, 'config' | 'clock' | 'logTail'
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
   readonly hasDiskSpace: () => boolean
-  readonly onQueueChanged: () => void
+  readonly onQueueChanged: () => Promise<void>
   readonly listeners: Bound
 }
 
@@ -28,13 +28,13 @@ export interface Operator
   readonly stop: () => Promise<void>
 }
 
-export function wireOperator(deps: OperatorDeps): Operator {
+export async function wireOperator(deps: OperatorDeps): Promise<Operator> {
   const { database, clock, logTail, onQueueChanged, runDoctor } = deps
   const { read, commit } = database
   const meter = startProcessMeter()
   const counter = new QueueCounter(read, clock)
   const readCensus: Operator['readCensus'] = () => counter.count()
-  const queueWork = new QueueWork({ read, commit, clock, onQueueChanged })
+  const queueWork = await QueueWork.open({ read, commit, clock, onQueueChanged })
   return {
     ...{ readCensus, queueWork, onQueueChanged, runDoctor },
     health: new HealthReader({ ...deps, meter, readCensus }),

@@ -38,7 +38,7 @@ export interface People {
   /** The mails that ask the addresses of forwarding rules. */
   readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   /** Begins to write notices, and resumes interrupted erasures. */
-  readonly start: () => void
+  readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -67,9 +67,9 @@ export function wirePeople({ config, settings, clock, log, database, identity, d
     notices,
     erasures: erasing,
     requestForwards: { buildRequests: createForwardNotices({ ...mailing, secret }), offer },
-    start: () => {
+    start: async () => {
       notices.start()
-      erasing.start()
+      await erasing.start()
     },
     stop: async () => {
       await Promise.all([notices.stop(), erasing.stop()])

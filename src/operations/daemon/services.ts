@@ -21,7 +21,7 @@ import { type DomainRef, forgetDomain } from '../../servers/api/changes.js'
 import { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
 import { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
 import { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
-import { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../../workspaces/audiences/audience-removal.js'
 import { TemplateCache } from '../../workspaces/content/template-cache.js'
 import { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
@@ -57,7 +57,7 @@ export interface Services {
   readonly identity: ServiceIdentity
   readonly apiKeyCache: ApiKeyCache
   readonly operatorWorkspace: OperatorWorkspaceCache
-  readonly workspaceOwners: WorkspaceOwners
+  readonly workspaces: WorkspaceDirectory
   readonly domains: SendingDomainCache
   readonly receivingDomains: ReceivingDomainCache
   readonly forwardRules: ForwardRuleCache
@@ -101,18 +101,18 @@ export async function openServices(
   const edges = { ...systemEdges(), ...options.edges }
   const common = { config, settings, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
-  const caches = openCaches(common)
+  const caches = await openCaches(common)
   const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
-  const limits = registerStop(stopSteps, new WorkspaceLimits({ ...common, ...caches, disk }))
+  const limits = registerStop(stopSteps, await WorkspaceLimits.open({ ...common, ...caches, disk }))
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
   const hooks = openHooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, new Housekeeping(common))
-  housekeeping.start()
+  await housekeeping.start()
   const { delivery } = engines
-  const removals = openRemovals(common, delivery, stopSteps)
+  const removals = await openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const checking = wireDomainChecks(logAs('domains'), onDomainChanged, stopSteps)
@@ -123,7 +123,7 @@ export async function openServices(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
-  registerStop(stopSteps, watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
+  registerStop(stopSteps, await watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
@@ -136,18 +136,24 @@ function openHooks(
   stopSteps: StopSteps,
   stopTimeout: number,
 ): Pick<Services, 'webhooks' | 'webhookThread' | 'mime'> {
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaces.ownerOf)
   stopSteps.push(() => mime.close())
   return { mime, ...wireWebhooks({ ...own, mime }, stopSteps, stopTimeout) }
 }
 
 type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
 
-function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
+async function openRemovals(
+  { database, log, logs }: CommonDeps,
+  delivery: Delivery,
+  stopSteps: StopSteps,
+): Promise<Removals> {
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, new DeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
   const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  await deletedAudiences.resume()
+  await deletedWebhooks.resume()
   return { deletedDomains, deletedAudiences, deletedWebhooks }
 }
 
@@ -160,18 +166,18 @@ function openSms({ edges, identity: { smsSecret: secret }, observers, ...common 
   return SmsService.open({ ...common, ...edges, secret, onSend: observers?.onSmsSend, onCheck: observers?.onSmsCheck })
 }
 
-function openTlsReports({ logs, edges, database, observers, ...common }: CommonDeps): TlsReports {
+function openTlsReports({ logs, edges, database, observers, ...common }: CommonDeps): Promise<TlsReports> {
   const log = logs.of('delivery')
-  return new TlsReports({ ...common, ...database, ...edges, log, onReport: observers?.onTlsReport })
+  return TlsReports.open({ ...common, ...database, ...edges, log, onReport: observers?.onTlsReport })
 }
 
-function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
+function openImports({ clock, log, database }: CommonDeps, { workspaces: { ownerOf } }: Caches): ImportRunner {
   return new ImportRunner({ ...database, clock, log, ownerOf })
 }
 
 function openExports(
   { config, clock, log, database: { read, commit }, observers }: CommonDeps,
-  { workspaceOwners: { ownerOf } }: Caches,
+  { workspaces: { ownerOf } }: Caches,
 ): ExportRunner {
   const { data_dir: folder } = config.service
   return new ExportRunner({
@@ -180,11 +186,11 @@ function openExports(
   })
 }
 
-function openCaches({ clock, database }: CommonDeps): Caches {
+async function openCaches({ clock, database }: CommonDeps): Promise<Caches> {
   return {
     apiKeyCache: new ApiKeyCache(database, clock),
     operatorWorkspace: new OperatorWorkspaceCache(database),
-    workspaceOwners: new WorkspaceOwners(database),
+    workspaces: await WorkspaceDirectory.open(database.read),
     domains: new SendingDomainCache(database.read),
     receivingDomains: new ReceivingDomainCache(database),
     forwardRules: new ForwardRuleCache(database),
@@ -202,7 +208,7 @@ type Caches = Pick<
   Services,
   | 'apiKeyCache'
   | 'operatorWorkspace'
-  | 'workspaceOwners'
+  | 'workspaces'
   | 'domains'
   | 'receivingDomains'
   | 'forwardRules'
@@ -218,11 +224,11 @@ async function openEngines(
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {
   const signing = registerStop(stopSteps, new SigningThread())
-  const tlsReports = registerStop(stopSteps, openTlsReports(own))
+  const tlsReports = registerStop(stopSteps, await openTlsReports(own))
   const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
   registerStop(stopSteps, receivers)
-  const room = { ...own, receivers, log: own.logs.of('delivery'), owners: own.workspaceOwners, signing, tlsReports }
-  const delivery = openDelivery(room, stopSteps, stopTimeouts.delivery)
+  const room = { ...own, receivers, log: own.logs.of('delivery'), owners: own.workspaces, signing, tlsReports }
+  const delivery = await openDelivery(room, stopSteps, stopTimeouts.delivery)
   tlsReports.startSending(delivery.runner)
   stopSteps.push(() => tlsReports.stopSending())
   const receiving = openReceiving({ ...own, queue: delivery.runner, signing }, stopSteps)

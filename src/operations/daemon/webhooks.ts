@@ -7,7 +7,7 @@ import type { Log } from '../../base/platform/log.js'
 import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
 import type { MessageReader } from '../../records/messages/mime/mime-parts.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
 import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
 import { EventPreparer } from '../../workspaces/webhooks/event-preparer.js'
@@ -24,7 +24,7 @@ interface WebhookDeps {
   readonly database: Database
   readonly edges: Edges
   readonly observers: Observers | null
-  readonly workspaceOwners: WorkspaceOwners
+  readonly workspaces: WorkspaceDirectory
   readonly mime: Pick<MessageReader, 'render'>
   readonly identity: ServiceIdentity
 }
@@ -44,7 +44,7 @@ export function wireWebhooks(deps: WebhookDeps, stopSteps: StopSteps, stopTimeou
   const webhookThread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
-  const { ownerOf } = deps.workspaceOwners
+  const { ownerOf } = deps.workspaces
   const links = { secret: deps.identity.linkSecret, publicUrl: config.service.public_url }
   const webhooks = new Dispatcher({
     ...{ read, commit, clock, log, ownerOf },

@@ -37,8 +37,8 @@ const insertFinding = prepareWrite<Tables['doctor_findings']>(({ db, slot }) =>
   }),
 )
 
-export function readFindings(read: Read): readonly StoredFinding[] {
-  return findingsOfService(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_STORED * 2 }).map((row) => ({
+export async function readFindings(read: Read): Promise<readonly StoredFinding[]> {
+  return (await findingsOfService(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_STORED * 2 })).map((row) => ({
     check: row.check_name,
     subject: row.subject,
     state: row.state,
@@ -74,8 +74,8 @@ export interface DoctorRun {
 const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
 
 /** Metrics show its numbers. */
-export function readLastRun(read: Read): DoctorRun {
-  const text = readServiceState(read, { key: LAST_RUN })[0]?.value
+export async function readLastRun(read: Read): Promise<DoctorRun> {
+  const text = (await readServiceState(read, { key: LAST_RUN }))[0]?.value
   const run: DoctorRun = text === undefined ? noRun : JSON.parse(text)
   return run
 }

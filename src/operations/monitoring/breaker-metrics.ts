@@ -13,9 +13,9 @@ export function reportBreaker(metrics: Metrics, read: Read): void {
     help: 'Workspaces, sender domains and broadcasts with too many bounces or complaints, by what the circuit breaker does.',
     labels: { scope: scopes, state: states },
   })
-  metrics.onScrape(() => {
+  metrics.onScrape(async () => {
     for (const scope of scopes) {
-      for (const state of states) gauge.set([scope, state], countScopes(read, { scope, state }))
+      for (const state of states) gauge.set([scope, state], await countScopes(read, { scope, state }))
     }
   })
 }

@@ -13,7 +13,7 @@ interface ReportedService {
   /** PEM of the certificate that is served now. */
   readonly certificateOf: () => string
   /** Statuses of the broadcasts that are under way. */
-  readonly listBroadcasts: () => readonly { readonly status: string }[]
+  readonly listBroadcasts: () => Promise<readonly { readonly status: string }[]>
   /** Exports that are written or wait for their turn. */
   readonly countExports: () => number
   readonly memory: Readonly<Record<(typeof memoryParts)[number], Memory>>
@@ -85,8 +85,8 @@ function reportWork(metrics: Metrics, { listBroadcasts, countExports }: Reported
     name: 'posthorn_exports_under_way',
     help: 'Exports that are being written or wait for their turn.',
   })
-  metrics.onScrape(() => {
-    const running = listBroadcasts()
+  metrics.onScrape(async () => {
+    const running = await listBroadcasts()
     for (const state of broadcastStates) {
       broadcasts.set([state], running.filter(({ status }) => status === state).length)
     }

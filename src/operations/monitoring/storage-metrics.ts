@@ -73,7 +73,7 @@ export function reportStorage(metrics: Metrics, { database, file, folder, hasDis
   metrics.onScrape(async () => {
     commits.setTotal([], database.countCommits())
     setAccepts(hasDiskSpace() ? 1 : 0)
-    setUnused(countFreePages(database.read) * PAGE_BYTES)
+    setUnused((await countFreePages(database.read)) * PAGE_BYTES)
     setSize(await sizeOf(file))
     setWal(await sizeOf(`${file}-wal`))
     setSpool(await measureSpool(spoolFolder(file)))

@@ -32,9 +32,9 @@ interface ReportedUpkeep {
   readonly doctor: {
     /** Names of all checks. */
     readonly checks: readonly string[]
-    readonly readRun: () => DoctorRun
+    readonly readRun: () => Promise<DoctorRun>
     /** Lists the faults since the last run. */
-    readonly listFindings: () => readonly { readonly check: string; readonly state: FindingState }[]
+    readonly listFindings: () => Promise<readonly { readonly check: string; readonly state: FindingState }[]>
   }
   /**
    * Milliseconds that the standby is behind. Null if it has no copy that could be used, undefined if no standby is set.
@@ -93,10 +93,10 @@ function reportDoctor(metrics: Metrics, { doctor: { checks, readRun, listFinding
     labels: { check: checks, state: ['warn', 'fail'] },
   })
   let shownAt = 0
-  metrics.onScrape(() => {
-    const run = readRun()
+  metrics.onScrape(async () => {
+    const run = await readRun()
     if (run.at === shownAt) return
-    const findings = listFindings()
+    const findings = await listFindings()
     for (const check of checks) {
       for (const state of ['warn', 'fail']) {
         const found = findings.filter((finding) => finding.check === check && finding.state === state)

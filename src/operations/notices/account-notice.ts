@@ -23,8 +23,8 @@ interface AccountNoticeDeps extends ServiceSender {
 
 export function createAccountNotices(deps: AccountNoticeDeps): PrepareNotice {
   const { read, publicUrl, offer } = deps
-  return (notice) => {
-    if (isSuppressed(read, SERVICE_WORKSPACE, notice.email)) return null
+  return async (notice) => {
+    if (await isSuppressed(read, SERVICE_WORKSPACE, notice.email)) return null
     const { enqueued } = composeNotice(deps, buildAccountMail(notice, publicUrl), notice.now)
     return { writes: enqueued.writes, send: () => offer(enqueued) }
   }

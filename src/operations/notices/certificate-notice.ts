@@ -1,6 +1,7 @@
 /** The notice that certificates of the service expire and were not renewed, to the administrators of the operator. */
 
 import { toOneLine } from '../../base/mail/printable.js'
+import { filterAsync } from '../../base/platform/async-filter.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
@@ -18,12 +19,12 @@ interface NoticeDeps extends ServiceSender {
 }
 
 /** Ready to be committed; none to an address from which mail of the service bounced. */
-export function composeCertificateNotices(
+export async function composeCertificateNotices(
   deps: NoticeDeps,
   workspaceId: string,
   warnings: readonly ExpiryWarning[],
   now: number,
-): readonly ServiceNotice[] {
+): Promise<readonly ServiceNotice[]> {
   const { read, origin } = deps
   const [first] = warnings
   if (first === undefined) return []
@@ -33,9 +34,12 @@ export function composeCertificateNotices(
     ? `The certificate of ${name} expires on ${time}`
     : `${warnings.length} certificates expire, the first on ${time}`
   const pieces = isOne ? buildPieces({ ...first, name }, origin) : buildListPieces(warnings)
-  return administratorsOf(read, { workspaceId })
-    .filter(({ email }) => !isSuppressed(read, SERVICE_WORKSPACE, email))
-    .map(({ email }) => composeNotice(deps, { to: email, subject, pieces }, now))
+  const administrators = await administratorsOf(read, { workspaceId })
+  const reached = await filterAsync(
+    administrators,
+    async ({ email }) => !(await isSuppressed(read, SERVICE_WORKSPACE, email)),
+  )
+  return reached.map(({ email }) => composeNotice(deps, { to: email, subject, pieces }, now))
 }
 
 /** Names that a notice lists. */

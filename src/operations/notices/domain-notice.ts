@@ -25,12 +25,12 @@ interface ReportedRecord {
   readonly status: string
 }
 
-export function buildDomainNotices(
+export async function buildDomainNotices(
   read: Read,
   workspaceId: string,
   type: 'domain.broken' | 'domain.failed',
   { domain: eventDomain, fails_at: failsAt, asked = false, records = [] }: DomainEventData,
-): readonly NoticeMail[] {
+): Promise<readonly NoticeMail[]> {
   if (asked) return []
   const domain = toOneLine(eventDomain)
   const stop = failsAt === undefined ? '' : ` on ${formatTime(Date.parse(failsAt))}`
@@ -58,7 +58,7 @@ export function buildDomainNotices(
       text: 'When you have published these records, verify the domain again. Posthorn also checks it again by itself.',
     },
   ]
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+  return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 function formatRecordLine({ name, type, expected }: ReportedRecord): string {

@@ -18,7 +18,7 @@ interface Search {
 export function prepareEarlierEvents<Data>(
   type: EventType | InternalEventType,
   limit: number,
-): (read: Read, search: Search) => readonly EarlierEvent<Data>[] {
+): (read: Read, search: Search) => Promise<readonly EarlierEvent<Data>[]> {
   const findEarlier = prepareRead<Search>()(({ db, slot }) =>
     db
       .selectFrom('events')
@@ -30,5 +30,6 @@ export function prepareEarlierEvents<Data>(
       .limit(limit)
       .$castTo<{ readonly data: Json<Data>; readonly created_at: Timestamp }>(),
   )
-  return (read, search) => findEarlier(read, search).map(({ data, ...rest }) => ({ ...rest, data: parseJson(data) }))
+  return async (read, search) =>
+    (await findEarlier(read, search)).map(({ data, ...rest }) => ({ ...rest, data: parseJson(data) }))
 }

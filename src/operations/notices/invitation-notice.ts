@@ -21,12 +21,12 @@ export interface InvitationEventData {
 }
 
 /** Empty if the invitation is no longer pending. */
-export function buildInvitationNotices(
+export async function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
   { invitation_id: id }: InvitationEventData,
   now: number,
-): readonly NoticeMail[] {
-  const [row] = invitationOfToken(read, { id })
+): Promise<readonly NoticeMail[]> {
+  const [row] = await invitationOfToken(read, { id })
   if (row === undefined || row.status !== 'pending' || row.expires_at <= now) return []
   const workspace = quoteName(row.workspace)
   const name = quoteName(row.invited_by_name)

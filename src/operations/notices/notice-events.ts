@@ -55,8 +55,8 @@ export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()((
     .$castTo<NoticeEvent>(),
 )
 
-export function readCursor(read: Read): number {
-  return Number(readServiceState(read, { key: CURSOR })[0]?.value ?? 0)
+export async function readCursor(read: Read): Promise<number> {
+  return Number((await readServiceState(read, { key: CURSOR }))[0]?.value ?? 0)
 }
 
 export function moveCursor(seq: number): Write {

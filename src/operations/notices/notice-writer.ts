@@ -8,6 +8,7 @@
 
 import type { Address } from '../../base/mail/address.js'
 import { toOneLine } from '../../base/mail/printable.js'
+import { filterAsync } from '../../base/platform/async-filter.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -80,7 +81,7 @@ export class NoticeWriter {
     try {
       let events: readonly NoticeEvent[]
       do {
-        events = noticeEventsAfter(read, { seq: readCursor(read), limit: PAGE_SIZE })
+        events = await noticeEventsAfter(read, { seq: await readCursor(read), limit: PAGE_SIZE })
         for (const event of events) {
           if (this.isStopping) return
           await this.processEvent(event)
@@ -96,7 +97,7 @@ export class NoticeWriter {
 
   private async processEvent(event: NoticeEvent): Promise<void> {
     const { commit, offer } = this.deps
-    const mails = this.composeNotices(event)
+    const mails = await this.composeNotices(event)
     try {
       await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
     } catch (err) {
@@ -112,12 +113,11 @@ export class NoticeWriter {
     this.deps.log.error({ err, seq, type }, 'a notice could not be written')
   }
 
-  private composeNotices(event: NoticeEvent): readonly ServiceNotice[] {
+  private async composeNotices(event: NoticeEvent): Promise<readonly ServiceNotice[]> {
     const now = this.deps.clock()
     try {
-      return this.buildNotices(event, now)
-        .filter(({ to }) => this.mayWriteTo(to, event))
-        .map((mail) => composeNotice(this.deps, mail, now))
+      const mails = await filterAsync(await this.buildNotices(event, now), ({ to }) => this.mayWriteTo(to, event))
+      return mails.map((mail) => composeNotice(this.deps, mail, now))
     } catch (err) {
       this.logSkipped(event, err)
       return []
@@ -125,14 +125,14 @@ export class NoticeWriter {
   }
 
   /** An address that has permanently bounced mail of the service gets no more of it. */
-  private mayWriteTo(recipient: Address, { type }: NoticeEvent): boolean {
+  private async mayWriteTo(recipient: Address, { type }: NoticeEvent): Promise<boolean> {
     const { read, log } = this.deps
-    if (!isSuppressed(read, SERVICE_WORKSPACE, recipient)) return true
+    if (!(await isSuppressed(read, SERVICE_WORKSPACE, recipient))) return true
     log.info({ recipient, type, reason: 'suppressed' }, 'a notice was not written')
     return false
   }
 
-  private buildNotices(event: NoticeEvent, now: number): readonly NoticeMail[] {
+  private async buildNotices(event: NoticeEvent, now: number): Promise<readonly NoticeMail[]> {
     const { read, publicUrl } = this.deps
     const { workspace_id: workspaceId } = event
     switch (event.type) {
@@ -158,12 +158,16 @@ export class NoticeWriter {
 /**
  * Notices of what the daily checks found newly, with what to do, to the owner and the admins of the operator's workspace.
  */
-export function buildDoctorNotices(read: Read, workspaceId: string, data: ChecksFailedData): readonly NoticeMail[] {
+export async function buildDoctorNotices(
+  read: Read,
+  workspaceId: string,
+  data: ChecksFailedData,
+): Promise<readonly NoticeMail[]> {
   const { findings } = data
   const failures = findings.filter(({ state }) => state === 'fail').length
   const subject = `The daily check found ${describeCounts(failures, findings.length - failures)}`
   const pieces = buildPieces(data, subject)
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+  return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 function describeCounts(failures: number, warnings: number): string {

@@ -24,8 +24,8 @@ interface PasswordMailerDeps extends Store, ServiceSender {
 export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address, now: number) => Promise<void> {
   const { read, commit, publicUrl, offer } = deps
   return async (email, now) => {
-    const [user] = userByEmail(read, { email })
-    if (user === undefined || isSuppressed(read, SERVICE_WORKSPACE, email)) return
+    const [user] = await userByEmail(read, { email })
+    if (user === undefined || (await isSuppressed(read, SERVICE_WORKSPACE, email))) return
     const link = buildPasswordLink({ userId: user.id, purpose: 'reset', publicUrl, now })
     const notice = composeNotice(deps, buildMail(user.email, link), now)
     await commit([link.write, ...notice.enqueued.writes])

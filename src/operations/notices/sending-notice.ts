@@ -33,12 +33,12 @@ const findEarlier = {
   'sending.released': prepareEarlierEvents<SendingData>('sending.released', MAX_NOTICES),
 } as const
 
-export function buildSendingNotices(
+export async function buildSendingNotices(
   read: Read,
   event: SendingEvent<'sending.warned' | 'sending.held'>,
   data: SendingData,
-): readonly NoticeMail[] {
-  if (!isNoticeDue(read, event, data)) return []
+): Promise<readonly NoticeMail[]> {
+  if (!(await isNoticeDue(read, event, data))) return []
   const name = nameOf(data)
   const isHeld = event.type === 'sending.held'
   const subject = isHeld ? `Mail of ${name} is held` : `Mail of ${name} will be held if more of it fails`
@@ -46,30 +46,34 @@ export function buildSendingNotices(
   return toAdministrators(read, event, subject, pieces)
 }
 
-export function buildReleaseNotices(
+export async function buildReleaseNotices(
   read: Read,
   event: SendingEvent<'sending.released'>,
   data: EventPayloads['sending.released'],
-): readonly NoticeMail[] {
-  if (!isNoticeDue(read, event, data)) return []
+): Promise<readonly NoticeMail[]> {
+  if (!(await isNoticeDue(read, event, data))) return []
   const why = data.released_by === 'person' ? 'A person has released it.' : 'The figures are below the limits again.'
   const since = formatTime(Date.parse(data.held_at))
   const text = `Posthorn sends the mail of ${nameOf(data)} again, which it had held since ${since}. ${why}`
   return toAdministrators(read, event, `Mail of ${nameOf(data)} is sent again`, [{ kind: 'text', text }])
 }
 
-function toAdministrators(
+async function toAdministrators(
   read: Read,
   { workspace_id: workspaceId }: SendingEvent<SendingEventType>,
   subject: string,
   pieces: readonly Piece[],
-): readonly NoticeMail[] {
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+): Promise<readonly NoticeMail[]> {
+  return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
-function isNoticeDue(read: Read, event: SendingEvent<SendingEventType>, { scope }: SendingData): boolean {
+async function isNoticeDue(
+  read: Read,
+  event: SendingEvent<SendingEventType>,
+  { scope }: SendingData,
+): Promise<boolean> {
   const { seq, type, workspace_id: workspaceId, created_at: at } = event
-  const earlier = findEarlier[type](read, { workspaceId, seq })
+  const earlier = await findEarlier[type](read, { workspaceId, seq })
   const today = earlier.filter(({ created_at: then }) => then >= at - (at % DAY))
   if (today.length >= MAX_NOTICES) return false
   if (scope === 'workspace') return true

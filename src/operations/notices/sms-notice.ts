@@ -27,18 +27,18 @@ const MAX_EVENTS = 500
 
 const findEarlier = prepareEarlierEvents<SmsHeldData>('sms.held', MAX_EVENTS)
 
-export function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHeldData): readonly NoticeMail[] {
+export async function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHeldData): Promise<readonly NoticeMail[]> {
   const { workspace_id: workspaceId } = event
-  if (!isNoticeDue(read, event, data.prefix)) return []
+  if (!(await isNoticeDue(read, event, data.prefix))) return []
   const prefix = toOneLine(data.prefix)
   const subject = `Verification codes to ${prefix} are held`
   const pieces = buildPieces({ ...data, prefix }, workspaceId)
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+  return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
-function isNoticeDue(read: Read, { seq, workspace_id: workspaceId, created_at: at }: HeldEvent, prefix: string) {
+async function isNoticeDue(read: Read, { seq, workspace_id: workspaceId, created_at: at }: HeldEvent, prefix: string) {
   const dayStart = at - (at % DAY)
-  const today = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at >= dayStart)
+  const today = (await findEarlier(read, { workspaceId, seq })).filter((event) => event.created_at >= dayStart)
   const prefixes = new Set(today.map(({ data }) => data.prefix))
   return today.length < MAX_EVENTS && prefixes.size < MAX_NOTICES && !prefixes.has(prefix)
 }

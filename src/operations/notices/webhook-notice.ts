@@ -37,22 +37,24 @@ const NOTICE_INTERVAL = 86_400_000
 
 const findEarlier = prepareEarlierEvents<WebhookDisabledData>('webhook.disabled', MAX_NOTICES)
 
-export function buildWebhookNotices(
+export async function buildWebhookNotices(
   { read, publicUrl }: WebhookNoticeDeps,
   { seq, workspace_id: workspaceId, created_at: at }: DisabledEvent,
   { webhook_id: id, url, reason, failing_since: since }: WebhookDisabledData,
-): readonly NoticeMail[] {
-  const earlier = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at > at - NOTICE_INTERVAL)
+): Promise<readonly NoticeMail[]> {
+  const earlier = (await findEarlier(read, { workspaceId, seq })).filter(
+    (event) => event.created_at > at - NOTICE_INTERVAL,
+  )
   if (earlier.length === MAX_NOTICES || earlier.some(({ data }) => data.webhook_id === id)) return []
   const origin = toOneLine(new URL(url).origin)
   const cause =
     reason === 'gone'
       ? 'The endpoint answered 410 (Gone), which says that it no longer exists.'
       : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
-  const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
+  const from = await findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
   const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
   const subject = `The webhook at ${origin} was disabled`
-  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+  return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 interface NoticeText {
@@ -90,9 +92,9 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
 /**
  * Before the endpoint failed, events may have waited for their first attempt. If so, the oldest of them is the start.
  */
-function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
-  const cursor = webhookById(read, webhook)?.event_cursor
+async function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Promise<Timestamp> {
+  const cursor = (await webhookById(read, webhook))?.event_cursor
   if (cursor === undefined) return failedAt
-  const [waiting] = new EventPages(read).after(webhook.workspaceId, cursor)
+  const [waiting] = await new EventPages(read).after(webhook.workspaceId, cursor)
   return Math.min(failedAt, waiting?.created_at ?? failedAt)
 }

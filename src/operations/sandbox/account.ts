@@ -27,7 +27,7 @@ interface Account {
 }
 
 export async function ensureAccount(database: Database, keyFile: string, now: number): Promise<Account> {
-  const storedAccount = findStoredAccount(database.read, keyFile, now)
+  const storedAccount = await findStoredAccount(database.read, keyFile, now)
   const account = storedAccount ?? (await createAccount(database, now))
   if (storedAccount === null) await writeFile(keyFile, `${account.key}\n`, { mode: 0o600 })
   await ensureDomain(database, account.workspaceId, now)
@@ -35,11 +35,11 @@ export async function ensureAccount(database: Database, keyFile: string, now: nu
 }
 
 /** Null if no key is stored, or it is revoked, may not send, or belongs to another database. */
-function findStoredAccount(read: Read, keyFile: string, now: number): Account | null {
+async function findStoredAccount(read: Read, keyFile: string, now: number): Promise<Account | null> {
   const key = readStoredKey(keyFile)
   if (key === null) return null
   try {
-    const principal = authenticateKey(keyByHash(read, { hash: hashKey(key) })[0], HOST, now)
+    const principal = authenticateKey((await keyByHash(read, { hash: hashKey(key) }))[0], HOST, now)
     return permissionFor(principal, 'send') === 'yes' ? { workspaceId: principal.workspaceId, key } : null
   } catch (error) {
     if (error instanceof Refusal) return null
@@ -57,21 +57,21 @@ function readStoredKey(keyFile: string): string | null {
 }
 
 async function createAccount({ read, commit }: Database, now: number): Promise<Account> {
-  const workspaceId = allWorkspaces(read, {})[0]?.id
-  const userId = workspaceId === undefined ? undefined : ownerOf(read, { workspaceId })[0]?.user_id
+  const workspaceId = (await allWorkspaces(read, {}))[0]?.id
+  const userId = workspaceId === undefined ? undefined : (await ownerOf(read, { workspaceId }))[0]?.user_id
   if (workspaceId !== undefined && userId !== undefined) {
     const { secret, row } = generateKey({ workspaceId, userId, name: 'quickstart', now })
     await commit([insertKey(row)])
     return { workspaceId, key: secret }
   }
-  const founded = buildWorkspaceWithOwner(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
+  const founded = await buildWorkspaceWithOwner(read, 'Quickstart', parseAddress(`owner@${DOMAIN}`), UNLIMITED, now)
   await commit([...founded.writes, initOperatorWorkspace(founded.workspaceId)])
   return { workspaceId: founded.workspaceId, key: founded.key.secret }
 }
 
 async function ensureDomain({ read, commit }: Database, workspaceId: string, now: number): Promise<void> {
   const domain = parseDomainName(DOMAIN)
-  const row = domainByName(read, { workspaceId, domain })[0]
+  const row = (await domainByName(read, { workspaceId, domain }))[0]
   if (row?.status === 'verified') return
   await commit(
     row === undefined

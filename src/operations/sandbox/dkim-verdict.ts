@@ -12,7 +12,7 @@ import { dkimKeysOf } from '../../workspaces/domains/dkim/signing-keys.js'
 import { verifiedByName } from '../../workspaces/domains/rows/sending-domains.js'
 
 /** The TXT record of a name, or undefined. */
-type FindPublishedKey = (name: string) => string | undefined
+type FindPublishedKey = (name: string) => Promise<string | undefined>
 
 export interface SampleDkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'
@@ -27,7 +27,7 @@ export async function verifyDkimSignature(
   now: number,
 ): Promise<SampleDkimVerdict> {
   const resolver = async (name: string): Promise<string[][]> => {
-    const record = published(name)
+    const record = await published(name)
     if (record === undefined) throw Object.assign(new Error(`no TXT record at ${name}`), { code: 'ENOTFOUND' })
     return [[record]]
   }
@@ -43,11 +43,11 @@ export async function verifyDkimSignature(
 
 /** The keys of verified sending domains and of the service itself. */
 export function publishedKeyFinder(read: Read): FindPublishedKey {
-  return (name) => {
+  return async (name) => {
     const [selector = '', suffix = ''] = name.toLowerCase().split('._domainkey.')
     const domain = tryParseDomainName(suffix)
     if (domain === null) return undefined
-    const workspaceId = verifiedByName(read, { domain })[0]?.workspace_id ?? SERVICE_WORKSPACE
-    return dkimKeysOf(read, { workspaceId, domain }).find((key) => key.selector === selector)?.public_record
+    const workspaceId = (await verifiedByName(read, { domain }))[0]?.workspace_id ?? SERVICE_WORKSPACE
+    return (await dkimKeysOf(read, { workspaceId, domain })).find((key) => key.selector === selector)?.public_record
   }
 }

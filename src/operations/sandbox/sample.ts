@@ -62,7 +62,7 @@ export async function waitUntilSettled(
 ): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT
   for (;;) {
-    const story = detailsOfAnyWorkspace(read, id)
+    const story = await detailsOfAnyWorkspace(read, id)
     if (story === null) throw new CannotStart(`the sample ${id} is not in the database`)
     if (story.status !== 'queued' || signal.aborted || clock() >= until) return story
     await sleep(POLL_INTERVAL)

@@ -22,8 +22,8 @@ export async function prepareSignIn(
   publicUrl: string,
   now: number,
 ): Promise<SandboxSignIn> {
-  const userId = ownerOf(read, { workspaceId })[0]?.user_id ?? ''
-  const [user] = userById(read, { id: userId })
+  const userId = (await ownerOf(read, { workspaceId }))[0]?.user_id ?? ''
+  const [user] = await userById(read, { id: userId })
   if (user === undefined) throw new CannotStart(`the workspace ${workspaceId} has no owner`)
   const url = `${publicUrl}/ui/`
   if (user.password_hash !== null) return { email: user.email, passwordUrl: null, url }

@@ -61,10 +61,10 @@ export class Housekeeping {
 
   constructor(private readonly deps: Deps) {}
 
-  start(): void {
+  async start(): Promise<void> {
     this.task = startCronTask('17 * * * *', () => void this.run())
     const { clock, database } = this.deps
-    const last = Number(readServiceState(database.read, { key: LAST_RUN })[0]?.value ?? 0)
+    const last = Number((await readServiceState(database.read, { key: LAST_RUN }))[0]?.value ?? 0)
     if (clock() - last > HOUR) void this.run()
   }
 

@@ -27,9 +27,9 @@ interface SetBackDeps extends Store {
   readonly housekeeping: { readonly reschedule: () => void }
 }
 
-export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<void> } {
+export async function watchSetBack(deps: SetBackDeps): Promise<{ readonly stop: () => Promise<void> }> {
   const { read, clock, log, housekeeping } = deps
-  const steps = new ClockSteps(newestEventTime(read) ?? 0)
+  const steps = new ClockSteps((await newestEventTime(read)) ?? 0)
   let isOpen = false
   let hasFailed = false
   let working: Promise<void> = Promise.resolve()

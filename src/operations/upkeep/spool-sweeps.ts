@@ -53,19 +53,19 @@ export function startSweeps(
 ): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
   let sweeping: Promise<unknown> | null = null
-  const sweep = (isDue: () => boolean): void => {
+  const sweep = (isDue: () => Promise<boolean>): void => {
     sweeping ??= sweepIf(isDue).finally(() => {
       sweeping = null
     })
   }
-  const sweepIf = async (isDue: () => boolean): Promise<void> => {
+  const sweepIf = async (isDue: () => Promise<boolean>): Promise<void> => {
     try {
-      if (isDue()) await purgeSpool(database, abortController.signal)
+      if (await isDue()) await purgeSpool(database, abortController.signal)
     } catch (err) {
       log.error({ err }, 'spool files cannot be swept now')
     }
   }
-  sweep(() => true)
+  sweep(async () => true)
   const timer = setInterval(() => sweep(() => hasMuchDeleted(database.read)), interval).unref()
   return {
     stop: async () => {

@@ -88,6 +88,9 @@ const scopesInState = prepareRead<Pick<BreakerState, 'state' | 'scope'> & { limi
 /** The count stops here. */
 const MAX_COUNTED = 10_000
 
-export function countScopes(read: Read, { state, scope }: Pick<BreakerState, 'state' | 'scope'>): number {
-  return scopesInState(read, { state, scope, limit: MAX_COUNTED })[0]?.count ?? 0
+export async function countScopes(
+  read: Read,
+  { state, scope }: Pick<BreakerState, 'state' | 'scope'>,
+): Promise<number> {
+  return (await scopesInState(read, { state, scope, limit: MAX_COUNTED }))[0]?.count ?? 0
 }

@@ -58,7 +58,7 @@ interface BreakerDeps extends Store {
   readonly counts: PendingCounts
   readonly broadcasts: BroadcastSwitch
   /** The breaker calls this after it has changed hold rules or broadcasts. */
-  readonly onHoldsChanged: () => void
+  readonly onHoldsChanged: () => Promise<void>
 }
 
 export class Breaker {
@@ -104,9 +104,9 @@ export class Breaker {
   }
 
   /** Call it when these scopes were released: their outcomes that are not stored yet no longer count. */
-  onReleased(scopes: readonly ScopeRef[]): void {
+  async onReleased(scopes: readonly ScopeRef[]): Promise<void> {
     this.deps.counts.forget(scopes)
-    this.deps.onHoldsChanged()
+    await this.deps.onHoldsChanged()
   }
 
   private async look(): Promise<void> {
@@ -176,7 +176,7 @@ export class Breaker {
   private async judgeStates(): Promise<void> {
     let last: ScopeRef = { workspaceId: '', scope: 'broadcast', subject: '' }
     for (;;) {
-      const states = statesAfter(this.deps.read, { ...last, limit: MAX_STATES })
+      const states = await statesAfter(this.deps.read, { ...last, limit: MAX_STATES })
       for (const state of states) {
         if (this.isStopping) return
         await waitForStep()
@@ -191,9 +191,9 @@ export class Breaker {
     const { read, clock, limits } = this.deps
     const ref = { workspaceId, scope, subject }
     const now = clock()
-    const [state] = stateOfScope(read, ref)
-    if (state?.state === 'held' && !isHolding(this.deps, state)) return this.forgetHold(state, now)
-    const verdict = limits().enabled ? this.judgeScope(ref, now) : ({ state: 'ok' } as const)
+    const [state] = await stateOfScope(read, ref)
+    if (state?.state === 'held' && !(await isHolding(this.deps, state))) return this.forgetHold(state, now)
+    const verdict = limits().enabled ? await this.judgeScope(ref, now) : ({ state: 'ok' } as const)
     if (verdict.state === 'ok') {
       if (state !== undefined) await this.leave(state, now)
     } else if (verdict.state === 'held') {
@@ -204,12 +204,12 @@ export class Breaker {
   }
 
   /** Judges a workspace by its own figures and by the sums of all workspaces of its owner. The worse verdict counts. */
-  private judgeScope(ref: ScopeRef, now: number): BreakerVerdict {
+  private async judgeScope(ref: ScopeRef, now: number): Promise<BreakerVerdict> {
     const { read } = this.deps
     const limits = this.deps.limits()
-    const own = judgeFigures(readFigures(read, ref, now), limits)
-    const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
-    return owner === null ? own : worseOf(own, judgeFigures(readFigures(read, owner, now), limits))
+    const own = judgeFigures(await readFigures(read, ref, now), limits)
+    const owner = ref.scope === 'workspace' ? await ownerScopeOf(read, ref.workspaceId) : null
+    return owner === null ? own : worseOf(own, judgeFigures(await readFigures(read, owner, now), limits))
   }
 
   private async hold(
@@ -218,9 +218,10 @@ export class Breaker {
     finding: BreakerFinding,
     now: number,
   ): Promise<void> {
+    const mayBeHeld = before === undefined && ref.scope === 'workspace'
     // The rule of another workspace of the owner holds this one already.
-    if (before === undefined && ref.scope === 'workspace' && findOwnersHold(this.deps.read, ref.workspaceId)) return
-    const hold = this.planHold(ref, finding, now)
+    if (mayBeHeld && (await findOwnersHold(this.deps.read, ref.workspaceId))) return
+    const hold = await this.planHold(ref, finding, now)
     if (hold === null) {
       if (before === undefined) await this.warn(ref, finding, now)
       return
@@ -231,13 +232,13 @@ export class Breaker {
     const writes = [requireWorkspace({ id }), ...leave, insertState(state), ...hold.writes, recordStateEvent(state)]
     if (!(await tryUniqueCommit(this.deps.commit(writes)))) return
     this.deps.log.warn(factsOf(state), 'mail is held: too much of it bounced or was reported')
-    this.deps.onHoldsChanged()
+    await this.deps.onHoldsChanged()
   }
 
   /** Returns null if there is nothing to hold, or no room for another rule. */
-  private planHold(ref: ScopeRef, finding: BreakerFinding, now: number): ReturnType<typeof holdScope> {
+  private async planHold(ref: ScopeRef, finding: BreakerFinding, now: number): ReturnType<typeof holdScope> {
     try {
-      return holdScope(this.deps, ref, describeFinding(finding), now)
+      return await holdScope(this.deps, ref, describeFinding(finding), now)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       this.deps.log.error({ workspace_id: ref.workspaceId, id: ref.subject, err: error }, 'mail could not be held')
@@ -256,11 +257,11 @@ export class Breaker {
   private async leave(state: BreakerState, now: number): Promise<void> {
     const isHeld = state.state === 'held'
     const release = isHeld
-      ? [...endHold(this.deps, state, daemonActor, now), recordReleaseEvent(state, 'figures', now)]
+      ? [...(await endHold(this.deps, state, daemonActor, now)), recordReleaseEvent(state, 'figures', now)]
       : []
     if (!(await tryUniqueCommit(this.deps.commit([removeState(refOf(state)), ...release]))) || !isHeld) return
     this.deps.log.info(factsOf(state), 'mail that was held is released')
-    this.deps.onHoldsChanged()
+    await this.deps.onHoldsChanged()
   }
 
   /** Forgets a hold that a person has released: they ended its rule, or resumed or cancelled the broadcast. */
@@ -268,7 +269,7 @@ export class Breaker {
     const ref = refOf(state)
     const writes = [
       removeState(ref),
-      ...removeReleasedCounts(this.deps.read, ref),
+      ...(await removeReleasedCounts(this.deps.read, ref)),
       recordReleaseEvent(state, 'person', now),
     ]
     if (await tryUniqueCommit(this.deps.commit(writes))) {

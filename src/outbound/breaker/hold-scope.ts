@@ -20,7 +20,7 @@ interface BroadcastRef {
 
 /** What the breaker does with broadcasts, which belong to a room above. */
 export interface BroadcastSwitch {
-  readonly statusOf: (broadcast: BroadcastRef) => 'sending' | 'paused' | 'ended'
+  readonly statusOf: (broadcast: BroadcastRef) => Promise<'sending' | 'paused' | 'ended'>
   /** Misses if the broadcast is not sending. */
   readonly pause: (broadcast: BroadcastRef & { readonly now: number; readonly note: string }) => Write
   /** Misses if the broadcast is not paused. */
@@ -41,36 +41,41 @@ interface Hold {
  * Returns null if there is nothing to hold, for example if the broadcast has ended. Throws a Refusal if there are too
  * many rules.
  */
-export function holdScope(
+export async function holdScope(
   { read, broadcasts }: HoldDeps,
   { workspaceId, scope, subject }: ScopeRef,
   reason: string,
   now: number,
-): Hold | null {
+): Promise<Hold | null> {
   if (scope === 'broadcast') {
     const ref = { workspaceId, id: subject }
-    if (broadcasts.statusOf(ref) !== 'sending') return null
+    if ((await broadcasts.statusOf(ref)) !== 'sending') return null
     return { holdRule: null, writes: [broadcasts.pause({ ...ref, now, note: reason })] }
   }
   const sender = scope === 'domain' ? parseDomainName(subject) : null
-  const owner = scope === 'workspace' ? (ownerScopeOf(read, workspaceId)?.workspaceId ?? null) : null
+  const owner = scope === 'workspace' ? ((await ownerScopeOf(read, workspaceId))?.workspaceId ?? null) : null
   const criteria = { workspaceId, domain: null, sender, pattern: null, until: null, reason, owner }
-  const { rule, writes } = createHoldRule(read, criteria, daemonActor, now)
+  const { rule, writes } = await createHoldRule(read, criteria, daemonActor, now)
   return { holdRule: rule.id, writes }
 }
 
 /** Returns false if the operator has ended the rule, or if the broadcast was resumed or cancelled. */
-export function isHolding({ read, broadcasts }: HoldDeps, state: BreakerState): boolean {
+export async function isHolding({ read, broadcasts }: HoldDeps, state: BreakerState): Promise<boolean> {
   const { workspace_id: workspaceId, subject, hold_rule: id } = state
-  if (id === null) return broadcasts.statusOf({ workspaceId, id: subject }) === 'paused'
-  return holdRuleById(read, { id })[0]?.ending === 0
+  if (id === null) return (await broadcasts.statusOf({ workspaceId, id: subject })) === 'paused'
+  return (await holdRuleById(read, { id }))[0]?.ending === 0
 }
 
 /** Returns the writes that end the hold: none if it holds nothing now. */
-export function endHold(deps: HoldDeps, state: BreakerState, actor: Actor, now: number): readonly Write[] {
-  if (!isHolding(deps, state)) return []
+export async function endHold(
+  deps: HoldDeps,
+  state: BreakerState,
+  actor: Actor,
+  now: number,
+): Promise<readonly Write[]> {
+  if (!(await isHolding(deps, state))) return []
   const { workspace_id: workspaceId, subject, hold_rule: id } = state
   if (id === null) return [deps.broadcasts.resume({ workspaceId, id: subject, now })]
-  const [rule] = holdRuleById(deps.read, { id })
+  const [rule] = await holdRuleById(deps.read, { id })
   return rule === undefined ? [] : endHoldRule(rule, actor, now)
 }

@@ -16,30 +16,33 @@ export interface ShownScope {
   readonly figures: Figures
 }
 
-export function listScopes(read: Read, workspaceId: string, now: number): readonly ShownScope[] {
-  const states = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })
-  const shown = states.map((state) => showState(read, state, now))
+export async function listScopes(read: Read, workspaceId: string, now: number): Promise<readonly ShownScope[]> {
+  const states = await statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })
+  const shown = await Promise.all(states.map((state) => showState(read, state, now)))
   const [own, others] = [shown.find(({ id }) => id === workspaceId), shown.filter(({ id }) => id !== workspaceId)]
   const ref = { workspaceId, scope: 'workspace', subject: workspaceId } as const
-  return [own?.state === 'held' ? own : (showOwnersHold(read, ref, now) ?? own ?? showOk(read, ref, now)), ...others]
+  return [
+    own?.state === 'held' ? own : ((await showOwnersHold(read, ref, now)) ?? own ?? (await showOk(read, ref, now))),
+    ...others,
+  ]
 }
 
 /** Shows the hold of another workspace that also holds this one, because both have the same owner. */
-function showOwnersHold(read: Read, ref: ScopeRef, now: number): ShownScope | undefined {
-  const held = findOwnersHold(read, ref.workspaceId)
+async function showOwnersHold(read: Read, ref: ScopeRef, now: number): Promise<ShownScope | undefined> {
+  const held = await findOwnersHold(read, ref.workspaceId)
   if (held === undefined) return undefined
   const reason = `${describeFinding(held)}, from the workspaces of its owner together; it is released in ${held.workspace_id}`
-  return { ...showOk(read, ref, now), state: 'held', since: held.since, reason }
+  return { ...(await showOk(read, ref, now)), state: 'held', since: held.since, reason }
 }
 
 /** Shows a scope that has no state. */
-export function showOk(read: Read, ref: ScopeRef, now: number): ShownScope {
+export async function showOk(read: Read, ref: ScopeRef, now: number): Promise<ShownScope> {
   const { scope, subject: id } = ref
-  return { scope, id, state: 'ok', since: null, reason: null, figures: readFigures(read, ref, now) }
+  return { scope, id, state: 'ok', since: null, reason: null, figures: await readFigures(read, ref, now) }
 }
 
-function showState(read: Read, row: BreakerState, now: number): ShownScope {
+async function showState(read: Read, row: BreakerState, now: number): Promise<ShownScope> {
   const { workspace_id: workspaceId, scope, subject, state, since } = row
-  const figures = readFigures(read, { workspaceId, scope, subject }, now)
+  const figures = await readFigures(read, { workspaceId, scope, subject }, now)
   return { scope, id: subject, state, since, reason: describeFinding(row), figures }
 }

@@ -25,8 +25,8 @@ export const OWNER_SUBJECT = 'owner'
  * Returns the scope of the owner's sums, or null if no one owns the workspace. The sums stay when a workspace is
  * deleted or transferred.
  */
-export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
-  const owner = findOwnerId(read, workspaceId)
+export async function ownerScopeOf(read: Read, workspaceId: string): Promise<ScopeRef | null> {
+  const owner = await findOwnerId(read, workspaceId)
   return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }
 }
 
@@ -80,10 +80,14 @@ const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
 )
 
 /** Sums at most 96 and 672 rows. A quarter of an hour leaves a window at the moment when its beginning does. */
-export function readFigures(read: Read, { workspaceId, scope, subject }: ScopeRef, now: number): Figures {
+export async function readFigures(
+  read: Read,
+  { workspaceId, scope, subject }: ScopeRef,
+  now: number,
+): Promise<Figures> {
   const ref = { workspaceId, scope, subject }
-  const [day] = sumsSince(read, { ...ref, since: now - DAY })
-  const [week] = sumsSince(read, { ...ref, since: now - WEEK })
+  const [day] = await sumsSince(read, { ...ref, since: now - DAY })
+  const [week] = await sumsSince(read, { ...ref, since: now - WEEK })
   return {
     settled: day?.settled ?? 0,
     bounced: day?.bounced ?? 0,
@@ -110,8 +114,8 @@ export function removeCounts({ workspaceId, scope, subject }: ScopeRef): Write {
 }
 
 /** Does what `removeCounts` does, and removes the sums of the owner too if the scope is a workspace. */
-export function removeReleasedCounts(read: Read, ref: ScopeRef): readonly Write[] {
-  const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
+export async function removeReleasedCounts(read: Read, ref: ScopeRef): Promise<readonly Write[]> {
+  const owner = ref.scope === 'workspace' ? await ownerScopeOf(read, ref.workspaceId) : null
   return [ref, ...(owner === null ? [] : [owner])].map(removeCounts)
 }
 
@@ -143,7 +147,7 @@ const removeOld = prepareWrite<Old>(({ db, slot }) =>
 /** Removes some counts that are older than every window. Resolves to true if there may be more. */
 export async function removeOldCounts({ read, commit }: Store, now: number): Promise<boolean> {
   const old = { before: now - WEEK - DAY }
-  if (someOld(read, old).length === 0) return false
+  if ((await someOld(read, old)).length === 0) return false
   await commit([removeOld(old)])
   return true
 }

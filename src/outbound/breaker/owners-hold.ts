@@ -11,17 +11,19 @@ import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import { type BreakerState, MAX_STATES, stateOfScope, statesOfWorkspace } from './breaker-states.js'
 
 /** Returns the state of the workspace whose rule holds all workspaces of this owner, or undefined if there is none. */
-export function findOwnersHold(read: Read, workspaceId: string): BreakerState | undefined {
-  const [rule] = holdRuleOfOwner(read, { owner: findOwnerId(read, workspaceId) })
+export async function findOwnersHold(read: Read, workspaceId: string): Promise<BreakerState | undefined> {
+  const [rule] = await holdRuleOfOwner(read, { owner: await findOwnerId(read, workspaceId) })
   if (rule === undefined) return undefined
   const { workspace_id: held } = rule
-  return stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held })[0]
+  return (await stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held }))[0]
 }
 
 /** Throws a Refusal `conflict` while mail of the workspace is held. `act` is the forbidden act, such as `deleted`. */
-export function requireNothingHeld(read: Read, workspaceId: string, act: string): void {
-  const own = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES }).find((state) => state.hold_rule !== null)
-  const held = own ?? findOwnersHold(read, workspaceId)
+export async function requireNothingHeld(read: Read, workspaceId: string, act: string): Promise<void> {
+  const own = (await statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })).find(
+    (state) => state.hold_rule !== null,
+  )
+  const held = own ?? (await findOwnersHold(read, workspaceId))
   if (held === undefined) return
   const message =
     `the circuit breaker holds mail of this workspace, which cannot be ${act} now: wait until it has cooled, or ` +

@@ -28,7 +28,7 @@ interface Release {
 
 /** Resolves to the released scopes. Throws a Refusal `not-found` if nothing with this id is held. */
 export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, now }: Release): Promise<ScopeRef[]> {
-  const states = statesOfWorkspace(deps.read, { workspaceId, limit: MAX_STATES })
+  const states = await statesOfWorkspace(deps.read, { workspaceId, limit: MAX_STATES })
   const meant = states.filter(({ subject, state }) => state === 'held' && subject === id)
   if (meant.length === 0) throw new Refusal('not-found', 'nothing of this id is held', { id })
   const isWhole = id === workspaceId
@@ -38,7 +38,7 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
     else await tryCommit(deps.commit([removeState(refOf(state))]))
   }
   if (isWhole) {
-    await deps.commit(removeReleasedCounts(deps.read, { workspaceId, scope: 'workspace', subject: workspaceId }))
+    await deps.commit(await removeReleasedCounts(deps.read, { workspaceId, scope: 'workspace', subject: workspaceId }))
   }
   return released.map(refOf)
 }
@@ -47,8 +47,8 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
 async function releaseOne(deps: ReleaseDeps, state: BreakerState, actor: Actor, now: number): Promise<void> {
   const writes: readonly Write[] = [
     removeState(refOf(state)),
-    ...removeReleasedCounts(deps.read, refOf(state)),
-    ...endHold(deps, state, actor, now),
+    ...(await removeReleasedCounts(deps.read, refOf(state))),
+    ...(await endHold(deps, state, actor, now)),
     recordReleaseEvent(state, 'person', now),
     recordAct(state, actor, now),
   ]

@@ -17,15 +17,15 @@ const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot 
     .limit(slot('limit')),
 )
 
-export type RunningBroadcast = ReturnType<typeof runningPage>[number]
+export type RunningBroadcast = Awaited<ReturnType<typeof runningPage>>[number]
 
 const PAGE_SIZE = 200
 
 /** Lists all broadcasts that are sending, paused, or cancelled with entries left in the queue, the oldest first. */
-export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
+export async function listRunningBroadcasts(read: Read): Promise<readonly RunningBroadcast[]> {
   const running: RunningBroadcast[] = []
   for (let after = ''; ; ) {
-    const page = runningPage(read, { after, limit: PAGE_SIZE })
+    const page = await runningPage(read, { after, limit: PAGE_SIZE })
     running.push(...page)
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE_SIZE) return running

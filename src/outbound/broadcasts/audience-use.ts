@@ -30,8 +30,8 @@ function selectUsing({ slot }: StatementBuilder<AudienceRef>) {
 const findUsing = prepareRead<AudienceRef>()((builder) => selectUsing(builder).limit(1))
 
 /** Throws a Refusal `conflict` that names one of the broadcasts. */
-export function checkAudienceUnused(read: Read, audience: AudienceRef): void {
-  const [using] = findUsing(read, audience)
+export async function checkAudienceUnused(read: Read, audience: AudienceRef): Promise<void> {
+  const [using] = await findUsing(read, audience)
   if (using === undefined) return
   const message = `the broadcast ${using.id} goes to this audience: cancel it first, or wait for its end`
   throw new Refusal('conflict', message, { id: audience.id, broadcast_id: using.id })

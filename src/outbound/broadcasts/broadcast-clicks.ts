@@ -3,7 +3,7 @@
  * of each message. Events that retention has removed are not counted.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
@@ -13,7 +13,7 @@ const STEP = 1_000
 const MAX_URLS = 10_000
 
 /** These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. */
-const clicksAfter = prepareRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
+const clicksAfter = prepareLongRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
     .select([
@@ -39,7 +39,7 @@ export async function listClickedLinks(read: Read, ref: BroadcastRef, limit: num
   const clicks = new Map<string, number>()
   let seq = 0
   for (;;) {
-    const rows = clicksAfter(read, { ...ref, seq })
+    const rows = await clicksAfter(read, { ...ref, seq })
     for (const { url, machine } of rows) {
       const known = clicks.get(url)
       if (machine === 0 && (known !== undefined || clicks.size < MAX_URLS)) clicks.set(url, (known ?? 0) + 1)

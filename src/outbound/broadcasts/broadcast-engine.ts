@@ -59,6 +59,9 @@ export class BroadcastEngine {
   private isFailing = false
   private hasDiskSpace = (): boolean => true
   private interruptSleep: () => void = () => undefined
+  /** The last run of `sync`. The next one is the run that has not begun yet. */
+  private lastSync: Promise<unknown> = Promise.resolve()
+  private nextSync: Promise<readonly RunningBroadcast[]> | null = null
   private loop: Promise<void> = Promise.resolve()
 
   private readonly steps: BroadcastSteps
@@ -68,8 +71,8 @@ export class BroadcastEngine {
   }
 
   /** Makes delivery leave paused and cancelled broadcasts alone. Call it before delivery starts. */
-  holdBack(): void {
-    this.syncStopped()
+  async holdBack(): Promise<void> {
+    await this.syncStopped()
   }
 
   /** Continues where the last process stopped. Makes no messages while the disk has no space for new mail. */
@@ -78,18 +81,28 @@ export class BroadcastEngine {
     this.loop = this.run()
   }
 
-  /** Call this when a limit may have been raised. The next pass also looks at the broadcasts that wait for a limit. */
-  recheck(): void {
+  /**
+   * Call this when a limit may have been raised. The next pass also looks at the broadcasts that wait for a limit. It
+   * resolves as `wake` does.
+   */
+  recheck(): Promise<void> {
     this.isRecheckDue = true
-    this.wake()
+    return this.wake()
   }
 
-  /** Call this when a broadcast may have changed. Pauses and cancellations take effect at once. */
-  wake(): void {
+  /**
+   * Call this when a broadcast may have changed. Pauses and cancellations that are on disk are in effect when it
+   * resolves. Never rejects: after a fault, the next pass brings them into effect.
+   */
+  async wake(): Promise<void> {
     if (this.isStopping) return
     this.isWoken = true
-    this.guard(() => this.syncStopped())
     this.interruptSleep()
+    try {
+      await this.syncStopped()
+    } catch (err) {
+      this.reportFault(err)
+    }
   }
 
   /** Resolves after the running commit. */
@@ -97,6 +110,7 @@ export class BroadcastEngine {
     this.isStopping = true
     this.interruptSleep()
     await this.loop
+    await this.lastSync
   }
 
   private async run(): Promise<void> {
@@ -122,10 +136,10 @@ export class BroadcastEngine {
     const isRecheck = this.isRecheckDue
     this.isRecheckDue = false
     this.isWoken = false
-    const due = dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
+    const due = await dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
     let hasMore = false
     let turnEnd = performance.now() + TURN_TIME
-    for (const broadcast of [...this.syncStopped(), ...due]) {
+    for (const broadcast of [...(await this.syncStopped()), ...due]) {
       if (this.isStopping) return false
       if (this.rested.has(broadcast.id)) continue
       if (await this.advance(broadcast, isRecheck)) hasMore = true
@@ -136,22 +150,37 @@ export class BroadcastEngine {
     return hasMore
   }
 
-  /** Stops paused and cancelled broadcasts in delivery, and resumes the others. Returns all that are under way. */
-  private syncStopped(): readonly RunningBroadcast[] {
-    const running = listRunningBroadcasts(this.deps.read)
+  /**
+   * Stops paused and cancelled broadcasts in delivery, and resumes the others. Returns all that are under way. Runs
+   * follow each other, or an earlier one could undo a later one with what it has read. A call joins the run that has not
+   * begun yet, because that one reads every change before the call.
+   */
+  private syncStopped(): Promise<readonly RunningBroadcast[]> {
+    if (this.nextSync !== null) return this.nextSync
+    const next = this.lastSync.then(() => {
+      this.nextSync = null
+      return this.sync()
+    })
+    this.nextSync = next
+    this.lastSync = next.catch(() => undefined)
+    return next
+  }
+
+  private async sync(): Promise<readonly RunningBroadcast[]> {
+    const running = await listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
-    for (const broadcast of running) this.syncOne(broadcast)
+    for (const broadcast of running) await this.syncOne(broadcast)
     for (const [id, workspaceId] of this.stopped) if (!byId.has(id)) this.letGo(id, workspaceId)
     for (const id of this.checkedAt.keys()) if (!byId.has(id)) this.checkedAt.delete(id)
     return running
   }
 
-  private syncOne({ id, workspace_id: workspaceId, status }: RunningBroadcast): void {
+  private async syncOne({ id, workspace_id: workspaceId, status }: RunningBroadcast): Promise<void> {
     if (status !== 'paused') this.rested.delete(id)
     const isStopped = this.stopped.has(id)
     if (status === 'sending') {
       // The broadcast resumes in delivery when all entries that the pause has held are given back.
-      if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
+      if (isStopped && !(await hasPausedEntries(this.deps.read, { broadcastId: id }))) this.letGo(id, workspaceId)
     } else if (!isStopped) {
       this.stopped.set(id, workspaceId)
       this.deps.runner.stopBroadcast(id)
@@ -228,14 +257,6 @@ export class BroadcastEngine {
         resolve()
       }
     })
-  }
-
-  private guard(work: () => void): void {
-    try {
-      work()
-    } catch (err) {
-      this.reportFault(err)
-    }
   }
 
   /** Logs a fault once for each outage. */

@@ -45,9 +45,10 @@ export async function listBroadcasts(
   workspaceId: string,
   { after, offset, limit }: PageSlice,
 ): Promise<readonly BroadcastSummary[]> {
-  const findSkippedId = (before: string, skip: number) => skipBroadcasts(read, { workspaceId, before, skip })[0]?.id
+  const findSkippedId = async (before: string, skip: number) =>
+    (await skipBroadcasts(read, { workspaceId, before, skip }))[0]?.id
   const before = await seekOffset(after ?? MAX_ID, offset, findSkippedId)
-  return before === null ? [] : broadcastsBefore(read, { workspaceId, before, limit })
+  return before === null ? [] : await broadcastsBefore(read, { workspaceId, before, limit })
 }
 
 const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
@@ -57,8 +58,8 @@ const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function countBroadcasts(read: Read, workspaceId: string): number {
-  return countAll(read, { workspaceId })[0]?.count ?? 0
+export async function countBroadcasts(read: Read, workspaceId: string): Promise<number> {
+  return (await countAll(read, { workspaceId }))[0]?.count ?? 0
 }
 
 /** The first two conditions must be the same as in the index `broadcasts_active`. */
@@ -72,13 +73,13 @@ const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 )
 
 /** Counts the broadcasts that are scheduled, sending, paused, or being cancelled. */
-export function countActiveBroadcasts(read: Read, workspaceId: string): number {
-  return countActive(read, { workspaceId })[0]?.count ?? 0
+export async function countActiveBroadcasts(read: Read, workspaceId: string): Promise<number> {
+  return (await countActive(read, { workspaceId }))[0]?.count ?? 0
 }
 
 /** Throws a Refusal `not-found`. */
-export function requireBroadcast(read: Read, ref: BroadcastRef): Broadcast {
-  const [found] = broadcastById(read, ref)
+export async function requireBroadcast(read: Read, ref: BroadcastRef): Promise<Broadcast> {
+  const [found] = await broadcastById(read, ref)
   if (found === undefined) throw buildBroadcastNotFound(ref.id)
   return found
 }
@@ -92,8 +93,8 @@ const findCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
 )
 
 /** Throws a Refusal `not-found` unless the broadcast exists, or was deleted and had recipients. */
-export function requireKnownBroadcast(read: Read, ref: BroadcastRef): void {
-  if (broadcastSummaryById(read, ref)[0] === undefined && findCounts(read, ref)[0] === undefined) {
+export async function requireKnownBroadcast(read: Read, ref: BroadcastRef): Promise<void> {
+  if ((await broadcastSummaryById(read, ref))[0] === undefined && (await findCounts(read, ref))[0] === undefined) {
     throw buildBroadcastNotFound(ref.id)
   }
 }

@@ -82,13 +82,13 @@ export interface BroadcastResource extends ListedBroadcast {
 }
 
 /** Returns the counts of a broadcast; zeros if the broadcast is gone. */
-export function readTotals(read: Read, ref: BroadcastRef): Totals {
-  return toTotals(selectCounts(read, ref)[0] ?? noCounts)
+export async function readTotals(read: Read, ref: BroadcastRef): Promise<Totals> {
+  return toTotals((await selectCounts(read, ref))[0] ?? noCounts)
 }
 
-export function toListedBroadcast(read: Read, broadcast: BroadcastSummary): ListedBroadcast {
+export async function toListedBroadcast(read: Read, broadcast: BroadcastSummary): Promise<ListedBroadcast> {
   const { id, workspace_id: workspaceId, name, audience_id, sender, reply_to, subject, template_id } = broadcast
-  const totals = readTotals(read, { workspaceId, id })
+  const totals = await readTotals(read, { workspaceId, id })
   return {
     ...{ id, name, audience_id },
     from: writeNamedAddress(parseJson(sender)),
@@ -106,9 +106,9 @@ export function toListedBroadcast(read: Read, broadcast: BroadcastSummary): List
   }
 }
 
-export function toBroadcastResource(read: Read, broadcast: Broadcast): BroadcastResource {
+export async function toBroadcastResource(read: Read, broadcast: Broadcast): Promise<BroadcastResource> {
   const { html, text } = broadcast
-  return { ...toListedBroadcast(read, broadcast), html, text }
+  return { ...(await toListedBroadcast(read, broadcast)), html, text }
 }
 
 /** Makes totals from the emails in each status. `scheduled` is always 0, because messages are made when due. */

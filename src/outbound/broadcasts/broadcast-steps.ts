@@ -39,11 +39,11 @@ export class BroadcastSteps {
 
   async take(ref: BroadcastRef, options: StepOptions): Promise<StepResult> {
     const { read, clock } = this.deps
-    const [broadcast] = broadcastSummaryById(read, ref)
+    const [broadcast] = await broadcastSummaryById(read, ref)
     if (broadcast === undefined) return 'rest'
     const now = clock()
     const { id } = broadcast
-    switch (decideStep(broadcast, readQueue(read, id), { now, ...options })) {
+    switch (await decideStep(broadcast, readQueue(read, id), { now, ...options })) {
       case 'start':
         return this.start(broadcast, now)
       case 'expand':
@@ -57,7 +57,7 @@ export class BroadcastSteps {
       case 'finish':
         return this.finish(broadcast, now)
       case 'rest':
-        return hasAttempts(read, { broadcastId: id }) ? 'wait' : 'rest'
+        return (await hasAttempts(read, { broadcastId: id })) ? 'wait' : 'rest'
       case 'wait':
         return 'wait'
     }
@@ -78,7 +78,7 @@ export class BroadcastSteps {
     const change = { workspaceId, id, now }
     const write = status === 'cancelled' ? finishCancelled(change) : finishBroadcast(change)
     if (!(await tryCommit(commit([write])))) return 'wait'
-    const { recipients, sent, delivered, bounced, failed, cancelled } = readTotals(read, change)
+    const { recipients, sent, delivered, bounced, failed, cancelled } = await readTotals(read, change)
     const seconds = Math.round((now - (startedAt ?? now)) / 1000)
     const what = status === 'cancelled' ? 'a broadcast is cancelled' : 'a broadcast is sent'
     const counts = { recipients, sent, delivered, bounced, failed, cancelled }
@@ -101,14 +101,14 @@ function readQueue(read: Read, broadcastId: string): QueueState {
 /** Reads of the queue. The decision calls one only where it needs the answer. */
 export interface QueueState {
   /** Tells whether more than `count` entries were never attempted and wait for no host that is down. */
-  readonly hasFreshOver: (count: number) => boolean
-  readonly hasEntries: () => boolean
+  readonly hasFreshOver: (count: number) => Promise<boolean>
+  readonly hasEntries: () => Promise<boolean>
   /** Tells whether a pause has held entries. */
-  readonly hasPaused: () => boolean
+  readonly hasPaused: () => Promise<boolean>
   /** Tells whether a pause still has to hold entries. */
-  readonly hasToHold: () => boolean
+  readonly hasToHold: () => Promise<boolean>
   /** Tells whether there are entries that are not being attempted. */
-  readonly hasRemovable: () => boolean
+  readonly hasRemovable: () => Promise<boolean>
 }
 
 type Step =
@@ -140,24 +140,24 @@ export interface StepOptions {
   readonly hasDiskSpace: boolean
 }
 
-export function decideStep(
+export async function decideStep(
   broadcast: StepFields,
   queue: QueueState,
   { now, chunk, window, isRecheck, hasDiskSpace }: StepOptions & { readonly now: number },
-): Step {
+): Promise<Step> {
   switch (broadcast.status) {
     case 'scheduled':
       return (broadcast.scheduled_for ?? 0) <= now ? 'start' : 'wait'
     case 'sending':
-      if (queue.hasPaused()) return 'unhold'
-      if (broadcast.expanded === 1) return queue.hasEntries() ? 'wait' : 'finish'
+      if (await queue.hasPaused()) return 'unhold'
+      if (broadcast.expanded === 1) return (await queue.hasEntries()) ? 'wait' : 'finish'
       if (broadcast.waits_until !== null && broadcast.waits_until > now && !isRecheck) return 'wait'
-      return !hasDiskSpace || queue.hasFreshOver(window - chunk) ? 'wait' : 'expand'
+      return !hasDiskSpace || (await queue.hasFreshOver(window - chunk)) ? 'wait' : 'expand'
     case 'paused':
-      return queue.hasToHold() ? 'hold' : 'rest'
+      return (await queue.hasToHold()) ? 'hold' : 'rest'
     case 'cancelled':
-      if (queue.hasRemovable()) return 'cancel'
-      return queue.hasEntries() ? 'wait' : 'finish'
+      if (await queue.hasRemovable()) return 'cancel'
+      return (await queue.hasEntries()) ? 'wait' : 'finish'
     case 'draft':
     case 'sent':
       return 'wait'

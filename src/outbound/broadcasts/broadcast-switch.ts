@@ -10,8 +10,8 @@ export class StoredBroadcasts implements BroadcastSwitch {
 
   constructor(private readonly read: Read) {}
 
-  statusOf(ref: BroadcastRef): 'sending' | 'paused' | 'ended' {
-    const status = broadcastSummaryById(this.read, ref)[0]?.status
+  async statusOf(ref: BroadcastRef): Promise<'sending' | 'paused' | 'ended'> {
+    const status = (await broadcastSummaryById(this.read, ref))[0]?.status
     return status === 'sending' || status === 'paused' ? status : 'ended'
   }
 }

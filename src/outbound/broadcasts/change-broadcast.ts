@@ -60,7 +60,7 @@ export async function actOnBroadcast({ read, commit }: Store, act: BroadcastAct,
   const { from, rule, action, write }: Act = acts[act]
   const { ref, now } = change
   for (;;) {
-    const broadcast = requireBroadcast(read, ref)
+    const broadcast = await requireBroadcast(read, ref)
     if (!from.includes(broadcast.status)) throw buildStateConflict(broadcast, rule)
     // The write missed because the state has changed since it was read.
     if (await tryCommit(commit([write({ ...ref, now }), audit(broadcast, action, change)]))) {
@@ -76,7 +76,7 @@ export async function actOnBroadcast({ read, commit }: Store, act: BroadcastAct,
 export async function deleteBroadcast({ read, commit }: Store, change: Change): Promise<void> {
   const { ref } = change
   for (;;) {
-    const broadcast = requireBroadcast(read, ref)
+    const broadcast = await requireBroadcast(read, ref)
     checkRemovable(broadcast)
     const { started_at, version } = broadcast
     const writes = [

@@ -64,15 +64,15 @@ export class ContactExpander {
     const { domains, charger, clock, commit, runner } = this.deps
     const { workspace_id: workspaceId } = broadcast
     const senderDomain = domainOf(parseJson(broadcast.sender).address)
-    if (domains.findVerified(workspaceId, senderDomain) === undefined) {
+    if ((await domains.findVerified(workspaceId, senderDomain)) === undefined) {
       return this.pause(broadcast, `${senderDomain} is not a verified domain of this workspace`)
     }
-    let chunk = this.readChunk(broadcast, size)
+    let chunk = await this.readChunk(broadcast, size)
     const enqueued = await this.enqueueAll(broadcast, chunk.chosen)
     for (;;) {
       const now = clock()
       const count = chunk.chosen.length
-      const charged = charger.charge(Array(count).fill({ workspaceId, senderDomain }), now)
+      const charged = await charger.charge(Array(count).fill({ workspaceId, senderDomain }), now)
       const made = enqueued.slice(0, count)
       const writes = [...charged.writes, moveCursor(broadcast, chunk), ...made.flatMap((email) => email.writes)]
       if (await tryCommit(commit(writes))) {
@@ -81,7 +81,7 @@ export class ContactExpander {
         if (broadcast.cursor === '') this.logStart(broadcast)
         return 'done'
       }
-      const refusal = count === 0 ? null : charged.findRefusal(false)
+      const refusal = count === 0 ? null : await charged.findRefusal(false)
       if (refusal === null) return 'wait'
       const reaction = reactToLimit(refusal, count, now)
       if (reaction.kind === 'pause') return this.pause(broadcast, reaction.note)
@@ -90,17 +90,18 @@ export class ContactExpander {
     }
   }
 
-  private readChunk(broadcast: BroadcastSummary, size: number): Chunk {
+  private async readChunk(broadcast: BroadcastSummary, size: number): Promise<Chunk> {
     const { read, suppressions } = this.deps
     const { workspace_id: workspaceId, audience_id: audienceId, cursor, ceiling, started_at: startedAt } = broadcast
-    const contacts = nextContacts(read, { workspaceId, audienceId, after: cursor, ceiling, limit: size })
-    const chosen = contacts.flatMap((contact) => {
+    const contacts = await nextContacts(read, { workspaceId, audienceId, after: cursor, ceiling, limit: size })
+    const chosen: ChosenContact[] = []
+    for (const contact of contacts) {
       const address = tryParseForeignAddress(contact.email)
       // The ids of imported contacts contain the time when the import began.
       const isIncluded = contact.subscribed === 1 && contact.created_at <= (startedAt ?? 0)
-      if (address === null || !isIncluded || suppressions.isSuppressed(workspaceId, address)) return []
-      return [{ contact, address }]
-    })
+      if (address === null || !isIncluded || (await suppressions.isSuppressed(workspaceId, address))) continue
+      chosen.push({ contact, address })
+    }
     return { chosen, cursor: contacts.at(-1)?.id ?? cursor, isLast: contacts.length < size }
   }
 
@@ -110,7 +111,7 @@ export class ContactExpander {
     chosen: readonly ChosenContact[],
   ): Promise<readonly EnqueuedEmail[]> {
     if (chosen.length === 0) return []
-    const frame = findFrame(this.deps.read, broadcast.workspace_id, broadcast.id)
+    const frame = await findFrame(this.deps.read, broadcast.workspace_id, broadcast.id)
     if (frame === undefined) throw new Error('a broadcast that is sending has no frame')
     const enqueued: EnqueuedEmail[] = []
     let end = performance.now() + TURN_TIME

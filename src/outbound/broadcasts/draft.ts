@@ -81,8 +81,8 @@ export async function createDraft(
   draft: Draft,
   now: number,
 ): Promise<Broadcast> {
-  checkDraft(read, workspaceId, draft)
-  const count = countBroadcasts(read, workspaceId)
+  await checkDraft(read, workspaceId, draft)
+  const count = await countBroadcasts(read, workspaceId)
   if (count >= MAX_BROADCASTS) {
     const message = `a workspace may have at most ${MAX_BROADCASTS} broadcasts: delete old ones first`
     throw new Refusal('conflict', message, { limit: MAX_BROADCASTS, count })
@@ -100,10 +100,10 @@ export async function updateDraft(
   now: number,
 ): Promise<Broadcast> {
   for (;;) {
-    const row = requireBroadcast(read, ref)
+    const row = await requireBroadcast(read, ref)
     if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
     const draft = applyChange(toDraft(row), change)
-    checkDraft(read, ref.workspaceId, draft)
+    await checkDraft(read, ref.workspaceId, draft)
     const write = changeDraft({ ...ref, version: row.version, ...toContent(draft), now })
     // The write missed because another change came first. The next round applies this change on top of it.
     if (await tryCommit(commit([write]))) return requireBroadcast(read, ref)
@@ -119,7 +119,7 @@ function applyChange(draft: Draft, change: DraftChange): Draft {
   return { ...draft, ...(ownWords ? { templateId: null } : {}), ...given }
 }
 
-function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
+async function checkDraft(read: Read, workspaceId: string, draft: Draft): Promise<void> {
   const { audienceId, from, replyTo, subject, html, text, templateId } = draft
   const words = { subject, html, text, template_id: templateId }
   const broken = wordRules.filter(({ holds }) => !holds(words))
@@ -128,10 +128,10 @@ function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
     const errors = broken.map(({ field, message }) => ({ field, message, value: null }))
     throw new Refusal(first.kind, `${first.field}: ${first.message}`, { errors })
   }
-  requireAudience(read, workspaceId, audienceId)
+  await requireAudience(read, workspaceId, audienceId)
   // The content of a template is checked when the broadcast is sent, because it may change until then.
   if (templateId === null) parseBroadcastContent({ sender: from, replyTo, subject: subject ?? '', html, text })
-  else if (templateById(read, { workspaceId, id: templateId })[0] === undefined) {
+  else if ((await templateById(read, { workspaceId, id: templateId }))[0] === undefined) {
     throw buildTemplateNotFound(templateId)
   }
 }

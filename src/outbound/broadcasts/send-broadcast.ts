@@ -48,21 +48,21 @@ export async function sendBroadcast(deps: SendBroadcastDeps, request: SendReques
   const { read, commit } = deps
   const { principal, id } = request
   const ref = { workspaceId: principal.workspaceId, id }
-  const draft = requireBroadcast(read, ref)
+  const draft = await requireBroadcast(read, ref)
   if (draft.status !== 'draft') throw buildStateConflict(draft, 'only a draft can be sent')
   const writes = await planSend(deps, draft, request)
   if (await tryCommit(commit(writes))) return requireBroadcast(read, ref)
-  requireAudience(read, ref.workspaceId, draft.audience_id)
-  const found = requireBroadcast(read, ref)
+  await requireAudience(read, ref.workspaceId, draft.audience_id)
+  const found = await requireBroadcast(read, ref)
   throw buildStateConflict(found, 'the broadcast was changed or sent by another request at the same moment')
 }
 
 async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: SendRequest): Promise<readonly Write[]> {
   const { principal, at, now } = request
   const { id, workspace_id: workspaceId, audience_id: audienceId, version, name } = draft
-  checkActive(deps.read, workspaceId)
-  const content = contentOf(deps.read, draft)
-  checkSender(principal, content.sender.address, 'From', deps.domains)
+  await checkActive(deps.read, workspaceId)
+  const content = await contentOf(deps.read, draft)
+  await checkSender(principal, content.sender.address, 'From', deps.domains)
   await requireSubscribers(deps.read, workspaceId, audienceId)
   const { frame, links } = await deps.composing.compose(content, { broadcastId: id, audienceId })
   const change = { workspaceId, id, version, keyId: principal.keyId, now }
@@ -82,8 +82,8 @@ async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: Send
   ]
 }
 
-function checkActive(read: Read, workspaceId: string): void {
-  const count = countActiveBroadcasts(read, workspaceId)
+async function checkActive(read: Read, workspaceId: string): Promise<void> {
+  const count = await countActiveBroadcasts(read, workspaceId)
   if (count < MAX_ACTIVE) return
   const message = `a workspace may have at most ${MAX_ACTIVE} broadcasts that are scheduled, sending or paused`
   throw new Refusal('conflict', message, { limit: MAX_ACTIVE, count })
@@ -93,19 +93,19 @@ function checkActive(read: Read, workspaceId: string): void {
  * Returns the broadcast's own subject and bodies, or those that its template has now. Throws a Refusal
  * `template-not-found`, or `invalid-parameter`.
  */
-export function contentOf(read: Read, broadcast: Broadcast): BroadcastContent {
+export async function contentOf(read: Read, broadcast: Broadcast): Promise<BroadcastContent> {
   const { workspace_id: workspaceId, sender, reply_to, template_id: templateId } = broadcast
   const addresses = { sender: parseJson(sender), replyTo: parseJson(reply_to) }
-  const { subject, html, text } = templateId === null ? broadcast : requireTemplate(read, workspaceId, templateId)
+  const { subject, html, text } = templateId === null ? broadcast : await requireTemplate(read, workspaceId, templateId)
   return { ...addresses, subject: subject ?? '', html, text }
 }
 
-function requireTemplate(
+async function requireTemplate(
   read: Read,
   workspaceId: string,
   id: string,
-): Pick<BroadcastContent, 'subject' | 'html' | 'text'> {
-  const [template] = templateById(read, { workspaceId, id })
+): Promise<Pick<BroadcastContent, 'subject' | 'html' | 'text'>> {
+  const [template] = await templateById(read, { workspaceId, id })
   if (template === undefined) throw buildTemplateNotFound(id)
   if (template.html || template.text) return template
   const details = { field: 'template_id', value: id }
@@ -113,7 +113,7 @@ function requireTemplate(
 }
 
 async function requireSubscribers(read: Read, workspaceId: string, audienceId: string): Promise<void> {
-  requireAudience(read, workspaceId, audienceId)
+  await requireAudience(read, workspaceId, audienceId)
   if ((await findSubscribedContact(read, workspaceId, audienceId)) !== undefined) return
   const message = 'audience_id: the audience has no subscribed contact'
   throw new Refusal('invalid-parameter', message, { field: 'audience_id', value: audienceId })

@@ -47,12 +47,12 @@ interface TestRequest {
 export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): Promise<PreparedEmail> {
   const { read, composing, preparer } = deps
   const { principal, ref, to, now } = request
-  const broadcast = requireBroadcast(read, ref)
+  const broadcast = await requireBroadcast(read, ref)
   const { audience_id: audienceId, template_id: templateId } = broadcast
-  const content = contentOf(read, broadcast)
+  const content = await contentOf(read, broadcast)
   // This check saves the work of composing. The check of the email follows later.
-  checkSender(principal, content.sender.address, 'From', deps.domains)
-  requireAudience(read, ref.workspaceId, audienceId)
+  await checkSender(principal, content.sender.address, 'From', deps.domains)
+  await requireAudience(read, ref.workspaceId, audienceId)
   const contact = await findTestContact(read, ref.workspaceId, audienceId, to)
   const { frame } = await composing.compose(content, { broadcastId: ref.id, audienceId, isTracked: false })
   const emailId = uuidv7(now)
@@ -67,8 +67,8 @@ async function findTestContact(
   audienceId: string,
   to: Address,
 ): Promise<BroadcastContact> {
-  const [own] = findContactIds(read, { workspaceId, audienceId }, to)
-  const contact = own === undefined ? undefined : contactById(read, workspaceId, own)
+  const [own] = await findContactIds(read, { workspaceId, audienceId }, to)
+  const contact = own === undefined ? undefined : await contactById(read, workspaceId, own)
   const found = contact ?? (await findSubscribedContact(read, workspaceId, audienceId))
   const { first_name, last_name, metadata } = found ?? { first_name: null, last_name: null, metadata: toJson({}) }
   return { email: to, first_name, last_name, metadata }

@@ -14,7 +14,7 @@ import type { RandomSource } from '../../base/platform/random.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { HoldRuleRunner } from '../../records/messages/queue/hold-rule-runner.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
 import type { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
 import type { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
 import type { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
@@ -55,7 +55,7 @@ interface DeliveryDeps extends Store {
   /** Adds what policies demand of TLS. Null if policies are not looked up. */
   readonly security: DestinationSecurer | null
   readonly paces: Paces
-  readonly owners: WorkspaceOwners
+  readonly owners: WorkspaceDirectory
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
@@ -125,15 +125,15 @@ export class Delivery {
   }
 
   async start(): Promise<void> {
-    this.holdRules.start()
+    await this.holdRules.start()
     await this.runner.start()
   }
 
   /** Call this after a commit of another process or a reload. It drops caches and probes unreachable hosts. */
-  refresh(): void {
+  async refresh(): Promise<void> {
     this.unreachable.expireAll(this.deps.clock())
     this.sources.drop()
-    this.holdRules.reload()
+    await this.holdRules.reload()
     void this.deps.paces.reload()
     this.runner.wake()
   }

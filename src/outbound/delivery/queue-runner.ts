@@ -15,17 +15,15 @@ import { buildLocalDeferral } from './attempt/local-fault.js'
 import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from './attempt/make-attempt.js'
 import { releaseScheduled } from './attempt/message-preparer.js'
 import { BulkPace } from './queue/bulk-pace.js'
-import { DueSweep } from './queue/due-sweep.js'
 import { Lanes, laneLimits } from './queue/lanes.js'
 import { type Claim, Leases } from './queue/leases.js'
 import { buildFreshMessage, type FreshCopies } from './queue/message-cache.js'
 import { Postponements } from './queue/postponements.js'
+import { SweepLoop } from './queue/sweep-loop.js'
 import type { RunnerDeps } from './runner-deps.js'
 import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
-/** Milliseconds of pause after a page that found no room for any entry. Reading a page takes one. */
-const REFUSED_PAUSE = 20
 /** Milliseconds after which the runner looks again at messages of broadcasts that had to yield. */
 const PACE_INTERVAL = 5
 /** Milliseconds after which the runner looks again at messages that wait for a slot. */
@@ -34,8 +32,6 @@ const SLOT_INTERVAL = 50
 const FAULT_PAUSE = 1_000
 /** Milliseconds that aborted attempts have to end. */
 const ABORT_GRACE = 2_000
-/** Milliseconds between two full sweeps, which find entries that became due behind the position of the sweep. */
-const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
 
@@ -51,15 +47,13 @@ const CUT_OFF_RESPONSE = 'stopped while waiting for the reply to the end of the 
 export class QueueRunner {
   private readonly pace = new BulkPace({ now: () => performance.now(), readLoad: createLoadMeter() })
   private readonly lanes: Lanes
-  private readonly sweep: DueSweep
+  private readonly sweep: SweepLoop
   private readonly turns = new RunningTurns()
   private readonly leases: Leases
   private readonly attemptDeps: MakeAttemptDeps
   private timer: NodeJS.Timeout | null = null
-  private nextSweep: NodeJS.Timeout | null = null
   private pauseTimer: NodeJS.Timeout | null = null
   private waitTimer: NodeJS.Timeout | null = null
-  private lastFullSweepAt = 0
   private isStopping = false
   private readonly abortController = new AbortController()
 
@@ -67,7 +61,12 @@ export class QueueRunner {
     const waiting = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
     this.lanes = new Lanes(laneLimits(waiting, deps.connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
-    this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
+    this.sweep = new SweepLoop({
+      ...{ read: deps.read, clock: deps.clock, lanes: this.lanes, perLane: MAX_PER_LANE },
+      mayRun: () => this.mayRun,
+      tryRead: (work) => this.tryRead(work),
+      onEntries: () => this.startTurns(),
+    })
     this.leases = new Leases(deps)
     const shared = { ...deps, lanes: this.lanes, leases: this.leases }
     const postponements = new Postponements({
@@ -80,13 +79,13 @@ export class QueueRunner {
 
   async start(): Promise<void> {
     await this.deps.commit([recoverLeases({ at: this.deps.clock() })])
-    this.timer = setInterval(() => this.runSweep(), POLL_INTERVAL)
-    this.runSweep()
+    this.timer = setInterval(() => this.sweep.run(), POLL_INTERVAL)
+    this.sweep.run()
   }
 
   /** Lets the commit of a message count its attempt too, if that can begin at once. Returns null if it cannot. */
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
-    if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
+    if (!this.mayRun || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
     if (this.deps.holdRules.find(entry, email.from_email) !== null) return null
     return this.leases.claim()
@@ -109,7 +108,7 @@ export class QueueRunner {
   /** Tells that entries of a workspace are due from this moment, which the sweep may have passed. */
   markDue(workspaceId: string, at: number): void {
     this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: at })
-    this.runSweep()
+    this.sweep.run()
   }
 
   /**
@@ -146,39 +145,29 @@ export class QueueRunner {
   wake(): void {
     this.deps.messageCache.clear()
     this.sweep.reset()
-    this.runSweep()
+    this.sweep.run()
   }
 
   /** Takes no more entries; waits up to `limit` milliseconds for attempts, then releases the others. */
   async stop(limit: number): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    for (const timer of [this.nextSweep, this.pauseTimer, this.waitTimer]) if (timer !== null) clearTimeout(timer)
+    for (const timer of [this.pauseTimer, this.waitTimer]) if (timer !== null) clearTimeout(timer)
+    await this.sweep.stop()
     await this.turns.wait(limit)
     this.abortController.abort()
     await this.turns.wait(ABORT_GRACE)
     await this.leases.releaseAll()
   }
 
-  /** Runs one page of the sweep. If a million entries wait for one host, all but the first few are refused. */
-  private runSweep(): void {
-    if (this.isStopping || this.pauseTimer !== null) return
-    if (this.nextSweep !== null) clearTimeout(this.nextSweep)
-    this.nextSweep = null
-    const now = this.deps.clock()
-    if (Math.abs(now - this.lastFullSweepAt) >= FULL_SWEEP_INTERVAL) {
-      this.lastFullSweepAt = now
-      this.sweep.reset()
-    }
-    const step = this.tryRead(() => this.sweep.step(now)) ?? 'done'
-    this.startTurns()
-    if (step === 'done') return
-    this.nextSweep = setTimeout(() => this.runSweep(), step === 'more' ? 0 : REFUSED_PAUSE)
+  /** False while the runner stops, and for a while after a fault of the database. */
+  private get mayRun(): boolean {
+    return !this.isStopping && this.pauseTimer === null
   }
 
   private startTurns(): void {
-    if (this.isStopping || this.pauseTimer !== null) return
-    this.tryRead(() => this.sweep.refillShortLanes(this.deps.clock()))
+    if (!this.mayRun) return
+    this.sweep.refill()
     for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
       this.turns.add(this.runTurn(entry))
     }
@@ -211,7 +200,7 @@ export class QueueRunner {
     this.lanes.forget(entry)
     const isTaken = finished !== 'changed' && finished.result.outcome.kind === 'accepted'
     this.deps.messageCache.release(entry.email_id, entry.id, isTaken)
-    if (turn.needsRecheck || finished === 'changed') this.recheckDue(entry)
+    if (turn.needsRecheck || finished === 'changed') await this.recheckDue(entry)
   }
 
   private endAttempt(turn: Turn): void {
@@ -245,9 +234,9 @@ export class QueueRunner {
   private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
     const { entry, at, isHandedOver } = turn
     if (this.abortController.signal.aborted)
-      return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
+      return isHandedOver ? await this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
     // This is no fault: the workspace was erased together with all that the entry needs.
-    if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
+    if (!this.leases.has(entry.id) && (await this.isGone(entry))) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
     if (error instanceof StorageFault) {
       this.pauseAfterFault()
@@ -256,32 +245,32 @@ export class QueueRunner {
     try {
       const leased =
         this.leases.has(entry.id) || (await this.leases.take(entry, at, releaseScheduled(entry))) !== 'changed'
-      return leased ? this.buildDeferral(turn, 'local error') : 'changed'
+      return leased ? await this.buildDeferral(turn, 'local error') : 'changed'
     } catch {
       this.pauseAfterFault()
       return 'changed'
     }
   }
 
-  private buildDeferral(turn: Turn, response: string): FinishedAttempt | 'changed' {
-    const readyMessage = this.tryRead(() => this.deps.messages.buildMinimal(turn.entry)) ?? null
+  private async buildDeferral(turn: Turn, response: string): Promise<FinishedAttempt | 'changed'> {
+    const readyMessage = (await this.tryRead(() => this.deps.messages.buildMinimal(turn.entry))) ?? null
     return buildLocalDeferral(turn, readyMessage, response)
   }
 
-  private isGone({ id }: QueueEntry): boolean {
-    return this.tryRead(() => entryById(this.deps.read, { id }))?.length === 0
+  private async isGone({ id }: QueueEntry): Promise<boolean> {
+    return (await this.tryRead(async () => entryById(this.deps.read, { id })))?.length === 0
   }
 
   /** Looks again whether the entry is due, because a change may have moved it behind the position of the sweep. */
-  private recheckDue({ id }: QueueEntry): void {
-    const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
+  private async recheckDue({ id }: QueueEntry): Promise<void> {
+    const [current] = (await this.tryRead(async () => entryById(this.deps.read, { id }))) ?? []
     if (current !== undefined) this.sweep.rewindTo(current)
   }
 
-  /** Returns undefined, and pauses the runner, if the database cannot be read. */
-  private tryRead<Result>(work: () => Result): Result | undefined {
+  /** Resolves to undefined, and pauses the runner, if the database cannot be read. */
+  private async tryRead<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
-      return work()
+      return await work()
     } catch (error) {
       this.deps.log.error({ err: error }, 'the queue cannot be read')
       this.pauseAfterFault()
@@ -293,7 +282,7 @@ export class QueueRunner {
     if (this.pauseTimer !== null || this.isStopping) return
     this.pauseTimer = setTimeout(() => {
       this.pauseTimer = null
-      this.runSweep()
+      this.sweep.run()
     }, FAULT_PAUSE)
   }
 }

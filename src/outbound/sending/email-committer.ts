@@ -68,7 +68,7 @@ export class EmailCommitter {
     for (const email of emails) {
       if (email.copies !== null) written.set(email, await writeCopies(email.copies, email.enqueued.email))
     }
-    const charged = charger.charge(emails.map(toChargeable), now)
+    const charged = await charger.charge(emails.map(toChargeable), now)
     const claims = emails.map(({ enqueued }) => queue?.claim(enqueued) ?? null)
     const writes = [
       ...charged.writes,
@@ -82,7 +82,7 @@ export class EmailCommitter {
     try {
       await commit(writes)
     } catch (error) {
-      return resolveFailedCommit(read, error, charged, once, now, batch)
+      return await resolveFailedCommit(read, error, charged, once, now, batch)
     }
     emails.forEach((email, index) => {
       queue?.offer(email.enqueued, claims[index] ?? null, written.get(email)?.copies)
@@ -119,17 +119,17 @@ function buildKeyWrites({ workspaceId, key, fingerprint, becomes, after }: Idemp
 }
 
 /** Handles a failed commit: returns the result of an equal request, or throws the quota's Refusal or the error. */
-function resolveFailedCommit(
+async function resolveFailedCommit(
   read: Read,
   error: unknown,
   charged: Charge,
   once: IdempotentRequest | null,
   now: number,
   batch: boolean,
-): EarlierUse {
+): Promise<EarlierUse> {
   const conflict = error instanceof ConstraintViolated || error instanceof WriteConflict
-  const other = conflict && once !== null ? findEarlierUse(read, once, now) : null
+  const other = conflict && once !== null ? await findEarlierUse(read, once, now) : null
   // A row that is where it was did not miss: a quota did.
   if (other !== null && other.progress !== once?.after) return other
-  throw (error instanceof WriteConflict ? charged.findRefusal(batch) : null) ?? error
+  throw (error instanceof WriteConflict ? await charged.findRefusal(batch) : null) ?? error
 }

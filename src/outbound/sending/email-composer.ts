@@ -56,7 +56,7 @@ export class EmailComposer {
     const { content, options, templateId, recipientIds, keepsSuppressed = false } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
-    const email = this.trackedEmailOf(principal, requested, emailId, now)
+    const email = await this.trackedEmailOf(principal, requested, emailId, now)
     const { raw, bodies, tracking, hasUnsubscribeLink } = await this.composeContent(requested, email)
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
@@ -80,21 +80,21 @@ export class EmailComposer {
     const personal = hasUnsubscribeLink ? { bodies, links } : null
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
-    const prepared = preparer.prepare(principal, { templateId, tracking, personal, keepsSuppressed, ...about })
+    const prepared = await preparer.prepare(principal, { templateId, tracking, personal, keepsSuppressed, ...about })
     // The prepared email may use this memory, or a part of it.
     if (!prepared.enqueued.bytes.shares(raw)) freeMemory(raw)
     return prepared
   }
 
-  private trackedEmailOf(
+  private async trackedEmailOf(
     { workspaceId }: Principal,
     { content: { from }, options: { trackOpens, trackClicks }, tracksByDefault }: RequestedEmail,
     emailId: string,
     now: number,
-  ): TrackedEmail {
+  ): Promise<TrackedEmail> {
     const domain = domainOf(from.address)
     // An unverified one is refused when the email is prepared.
-    const defaults = this.deps.domains.findVerified(workspaceId, domain)
+    const defaults = await this.deps.domains.findVerified(workspaceId, domain)
     const opens = trackOpens ?? toSwitch(defaults?.track_opens ?? null) ?? tracksByDefault
     const clicks = trackClicks ?? toSwitch(defaults?.track_clicks ?? null) ?? tracksByDefault
     return { workspaceId, emailId, domain, opens, clicks, now }

@@ -47,11 +47,11 @@ export interface PreparedEmail {
 export class EmailPreparer {
   constructor(private readonly deps: PreparerDeps) {}
 
-  prepare(principal: Principal, submission: Submission): PreparedEmail {
+  async prepare(principal: Principal, submission: Submission): Promise<PreparedEmail> {
     const { deps } = this
     const { message, summary, emailId, now } = submission
-    const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
-    const recipients = resolveRecipients(deps, principal.workspaceId, submission)
+    const domain = await checkSenders(deps, principal, message.envelopeFrom, summary.from)
+    const recipients = await resolveRecipients(deps, principal.workspaceId, submission)
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
     const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
@@ -177,16 +177,16 @@ function readTlsRequired({ message, header }: Submission): TlsRequired | null {
 }
 
 /** Checks the envelope sender and every From address; returns the domain of the first From. */
-function checkSenders(
+async function checkSenders(
   { domains }: PreparerDeps,
   principal: Principal,
   envelopeFrom: Address | '',
   from: MessageSummary['from'],
-): SendingDomain {
-  checkEnvelopeSender(principal, envelopeFrom, domains)
+): Promise<SendingDomain> {
+  await checkEnvelopeSender(principal, envelopeFrom, domains)
   const [first, ...others] = from
-  const domain = checkSender(principal, first.address, 'From', domains)
-  for (const { address } of others) checkSender(principal, address, 'From', domains)
+  const domain = await checkSender(principal, first.address, 'From', domains)
+  for (const { address } of others) await checkSender(principal, address, 'From', domains)
   return domain
 }
 
@@ -194,15 +194,15 @@ function checkSenders(
  * Returns each address once. Throws a Refusal if all are suppressed, unless the email is to be kept. The listener
  * bounds their number.
  */
-function resolveRecipients(
+async function resolveRecipients(
   { suppressions }: PreparerDeps,
   workspaceId: string,
   { message: { recipients: submitted }, keepsSuppressed = false }: Submission,
-): NewRecipient[] {
+): Promise<NewRecipient[]> {
   const byAddress = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
-    const reason = suppressions.findReason(workspaceId, address)
+    const reason = await suppressions.findReason(workspaceId, address)
     byAddress.set(address, {
       address,
       suppressed: reason !== null,

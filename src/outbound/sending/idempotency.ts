@@ -69,7 +69,7 @@ const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
 
 /** Deletes the oldest keys from before `before`, at most one step of them. Resolves to true if there may be more. */
 export async function removeExpiredKeys({ read, commit }: Store, before: number): Promise<boolean> {
-  const rows = selectOldest(read, { before })
+  const rows = await selectOldest(read, { before })
   if (rows.length === 0) return false
   let bytes = 0
   const over = rows.findIndex((row) => {
@@ -137,12 +137,12 @@ export interface EarlierUse {
 }
 
 /** Returns the result of an earlier use of this key, or null. Throws a Refusal `conflict` if the content differs. */
-export function findEarlierUse(
+export async function findEarlierUse(
   read: Read,
   { workspaceId, key, fingerprint, field }: KeyUse,
   now: number,
-): EarlierUse | null {
-  const row = byKey(read, { workspaceId, key })[0]
+): Promise<EarlierUse | null> {
+  const row = (await byKey(read, { workspaceId, key }))[0]
   if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
   if (row.fingerprint !== fingerprint) {
     const message = 'the idempotency key was used for another request'

@@ -28,19 +28,28 @@ export async function replaceSenders(
 ): Promise<SubmittedMessage> {
   const { sender } = principal
   if (sender === null) return message
-  const envelopeFrom = chooseEnvelopeSender(principal, message.envelopeFrom, domains)
+  const envelopeFrom = await chooseEnvelopeSender(principal, message.envelopeFrom, domains)
   const header = scanHeader(message.raw)
   const authors = tryReadAuthors(message.raw, header)
-  if (authors?.every(({ address }) => maySendFrom(principal, address, domains)) === true)
+  if (authors !== null && (await maySendFromAll(principal, authors, domains)))
     return envelopeFrom === message.envelopeFrom ? message : { ...message, envelopeFrom }
 
-  checkSender(principal, sender, 'sender', domains)
+  await checkSender(principal, sender, 'sender', domains)
   const name = (authors?.[0]?.name ?? readLooseName(message.raw, header)).slice(0, MAX_NAME_LENGTH)
   const from = composeMailboxes('From', [{ address: sender, name }])
   const replyTo = hasReplyTo(message.raw, header) ? '' : composeMailboxes('Reply-To', authors ?? [])
   const remove = header.fields.filter(({ name: field }) => field === 'from')
   const raw = await concatInSteps(spliceToPieces(message.raw, header, { remove, append: `${from}${replyTo}` }))
   return { ...message, envelopeFrom, raw }
+}
+
+async function maySendFromAll(
+  principal: Principal,
+  authors: readonly NamedAddress[],
+  domains: VerifiedDomains,
+): Promise<boolean> {
+  for (const { address } of authors) if (!(await maySendFrom(principal, address, domains))) return false
+  return true
 }
 
 /** Returns null if From is missing or malformed. */

@@ -18,37 +18,53 @@ type SendingScope = Pick<Principal, 'workspaceId' | 'allowedDomains'>
 export type VerifiedDomains = Pick<SendingDomainCache, 'findVerified' | 'listVerified'>
 
 /** Checks the sender of the envelope. Empty is the null reverse-path, which every principal may use. */
-export function checkEnvelopeSender(principal: Principal, sender: Address | '', domains: VerifiedDomains): void {
-  const used = chooseEnvelopeSender(principal, sender, domains)
-  if (used !== '') checkSender(principal, used, 'sender', domains)
-}
-
-/** Returns the envelope sender, or the address that replaces it. The null reverse-path stays. */
-export function chooseEnvelopeSender(
+export async function checkEnvelopeSender(
   principal: Principal,
   sender: Address | '',
   domains: VerifiedDomains,
-): Address | '' {
-  return sender === '' || principal.sender === null || maySendFrom(principal, sender, domains)
+): Promise<void> {
+  const used = await chooseEnvelopeSender(principal, sender, domains)
+  if (used !== '') await checkSender(principal, used, 'sender', domains)
+}
+
+/** Returns the envelope sender, or the address that replaces it. The null reverse-path stays. */
+export async function chooseEnvelopeSender(
+  principal: Principal,
+  sender: Address | '',
+  domains: VerifiedDomains,
+): Promise<Address | ''> {
+  return sender === '' || principal.sender === null || (await maySendFrom(principal, sender, domains))
     ? sender
     : principal.sender
 }
 
 /** Tells whether the address is in a verified domain that the key may use. */
-export function maySendFrom(principal: SendingScope, address: Address, domains: VerifiedDomains): boolean {
+export async function maySendFrom(
+  principal: SendingScope,
+  address: Address,
+  domains: VerifiedDomains,
+): Promise<boolean> {
   const domain = domainOf(address)
   const isAllowed = principal.allowedDomains.length === 0 || principal.allowedDomains.includes(domain)
-  return isAllowed && domains.findVerified(principal.workspaceId, domain) !== undefined
+  return isAllowed && (await domains.findVerified(principal.workspaceId, domain)) !== undefined
 }
 
 /** Verified domains that a refusal names. */
 const NAMED_DOMAINS = 3
 
 /** The first verified domains that the key may send from. */
-function listUsable({ workspaceId, allowedDomains }: SendingScope, domains: VerifiedDomains): readonly DomainName[] {
+async function listUsable(
+  { workspaceId, allowedDomains }: SendingScope,
+  domains: VerifiedDomains,
+): Promise<readonly DomainName[]> {
   if (allowedDomains.length === 0) return domains.listVerified(workspaceId, NAMED_DOMAINS + 1)
   const allowed = allowedDomains.flatMap((domain) => tryParseDomainName(domain) ?? [])
-  return allowed.filter((domain) => domains.findVerified(workspaceId, domain) !== undefined)
+  const usable: DomainName[] = []
+  for (const domain of allowed) {
+    if ((await domains.findVerified(workspaceId, domain)) !== undefined) usable.push(domain)
+    if (usable.length > NAMED_DOMAINS) break
+  }
+  return usable
 }
 
 function describeCure(domain: DomainName, verified: readonly DomainName[]): string {
@@ -58,20 +74,20 @@ function describeCure(domain: DomainName, verified: readonly DomainName[]): stri
 }
 
 /** The verified domain of `address`. Throws a Refusal unless the address may be used as `role`. */
-export function checkSender(
+export async function checkSender(
   principal: SendingScope,
   address: Address,
   role: 'sender' | 'From',
   domains: VerifiedDomains,
-): SendingDomain {
+): Promise<SendingDomain> {
   const domain = domainOf(address)
   const details = { field: role.toLowerCase(), value: address }
   if (principal.allowedDomains.length > 0 && !principal.allowedDomains.includes(domain)) {
     throw new Refusal('forbidden', `${role} ${address}: this key may not send from ${domain}`, details)
   }
-  const verified = domains.findVerified(principal.workspaceId, domain)
+  const verified = await domains.findVerified(principal.workspaceId, domain)
   if (verified === undefined) {
-    const cure = describeCure(domain, listUsable(principal, domains))
+    const cure = describeCure(domain, await listUsable(principal, domains))
     const message = `${role} ${address}: ${domain} is not a verified domain of this workspace; ${cure}`
     throw new Refusal('sender-not-verified', message, details)
   }
@@ -79,11 +95,11 @@ export function checkSender(
 }
 
 /** Checks the `sender` of a new key. Throws a Refusal `invalid-parameter` or `sender-not-verified`. */
-export function checkKeySender(key: SendingScope, sender: Address, domains: VerifiedDomains): void {
+export async function checkKeySender(key: SendingScope, sender: Address, domains: VerifiedDomains): Promise<void> {
   const domain = domainOf(sender)
   if (key.allowedDomains.length > 0 && !key.allowedDomains.includes(domain)) {
     const message = `sender: ${domain} is not among the domains that this key may use; allowed: an address in one of them`
     throw new Refusal('invalid-parameter', message, { field: 'sender', value: sender })
   }
-  checkSender(key, sender, 'sender', domains)
+  await checkSender(key, sender, 'sender', domains)
 }

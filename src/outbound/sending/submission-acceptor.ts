@@ -66,11 +66,11 @@ export class SubmissionAcceptor {
     const written = readServiceFields(extractServiceFields(message.raw, header), now)
     const { idempotencyKey, ...options } = addExtras(written, extras)
     const use = idempotencyKey === null ? null : await toKeyUse(principal, submitted, idempotencyKey)
-    const before = use === null ? null : findEarlierUse(read, use, now)
+    const before = use === null ? null : await findEarlierUse(read, use, now)
     if (before !== null) return toAcceptedEmail(before.emailId)
 
     const emailId = uuidv7(now)
-    const prepared = preparer.prepare(principal, {
+    const prepared = await preparer.prepare(principal, {
       emailId,
       source: extras.source ?? 'smtp',
       message,

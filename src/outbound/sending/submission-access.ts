@@ -25,7 +25,7 @@ export class SubmissionAccess {
   constructor(private readonly deps: AccessDeps) {}
 
   /** Returns the principal of a key. Throws a Refusal `bad-credentials`. */
-  authenticate(password: string, remoteAddress: string): Principal {
+  async authenticate(password: string, remoteAddress: string): Promise<Principal> {
     return authenticateSender(this.deps.apiKeyCache, password, remoteAddress)
   }
 
@@ -35,12 +35,12 @@ export class SubmissionAccess {
   }
 
   /** Counts a message in the rate of the workspace. Throws a Refusal if this principal may not use this sender. */
-  checkSender(principal: Principal, envelopeFrom: Address | ''): void {
+  async checkSender(principal: Principal, envelopeFrom: Address | ''): Promise<void> {
     const { apiKeyCache, requests, clock, domains } = this.deps
-    if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
+    if (!(await apiKeyCache.isStillValid(principal))) throw new Refusal('unavailable', 'the key is no longer valid')
     const rate = requests.take(principal.workspaceId, clock())
     if (!rate.allowed) throw buildRateRefusal(rate)
-    checkEnvelopeSender(principal, envelopeFrom, domains)
+    await checkEnvelopeSender(principal, envelopeFrom, domains)
   }
 }
 
@@ -49,15 +49,15 @@ export class SubmissionAccess {
  *
  * SMTP has one reply to every fault of a key, 535, so each refusal becomes `bad-credentials`.
  */
-function authenticateSender(apiKeyCache: ApiKeyCache, password: string, address: string): Principal {
-  const principal = authenticateKey(apiKeyCache, password, address)
+async function authenticateSender(apiKeyCache: ApiKeyCache, password: string, address: string): Promise<Principal> {
+  const principal = await authenticateKey(apiKeyCache, password, address)
   if (permissionFor(principal, 'send') !== 'yes') throw new Refusal('bad-credentials', 'the key lacks the scope "send"')
   return principal
 }
 
-function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: string): Principal {
+async function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: string): Promise<Principal> {
   try {
-    return apiKeyCache.authenticate(password, address)
+    return await apiKeyCache.authenticate(password, address)
   } catch (error) {
     throw error instanceof Refusal ? new Refusal('bad-credentials', error.message) : error
   }

@@ -23,13 +23,13 @@ const OWN_LINK = 'own'
  * Returns what stands for the id of the link, or null if the email is no message of a broadcast with this link. If
  * `broadcastId` is given, the email must belong to that broadcast.
  */
-export function findBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): string | null {
+export async function findBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): Promise<string | null> {
   const { emailId, url, token, broadcastId } = click
-  const [message] = broadcastOfEmail(read, { emailId })
+  const [message] = await broadcastOfEmail(read, { emailId })
   if (message === undefined) return null
   const { broadcast_id: id } = message
   if (broadcastId !== null && broadcastId !== id) return null
-  if (linkOfBroadcast(read, { broadcastId: id, url }).length > 0) return nameBroadcastLink(url)
+  if ((await linkOfBroadcast(read, { broadcastId: id, url })).length > 0) return nameBroadcastLink(url)
   return token !== null && isClickToken(secret, { emailId, url, token }) ? OWN_LINK : null
 }
 

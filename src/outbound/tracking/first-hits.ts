@@ -3,7 +3,8 @@
  * recipient of a broadcast, by a person or by a machine. A message has one recipient. A click that counted as a
  * person's until a sweep showed a machine stays recorded too.
  *
- * The object knows what the planned batch adds to the log, so create one for each batch.
+ * The object knows what the planned batch adds to the log, so create one for each try of a batch, and plan one hit
+ * after another.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
@@ -40,26 +41,26 @@ const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[
 
 export class FirstHits {
   private readonly read: Read
-  private readonly known = new Map<string, Recorded>()
+  private readonly known = new Map<string, Promise<Recorded>>()
 
   constructor(read: Read) {
     this.read = read
   }
 
-  has(key: RecordedKey, machine: boolean): boolean {
-    const { person, machines } = this.find(key)
+  async has(key: RecordedKey, machine: boolean): Promise<boolean> {
+    const { person, machines } = await this.find(key)
     return machine ? machines > 0 : person !== null
   }
 
-  add(key: RecordedKey, machine: boolean, eventId: string): void {
-    const recorded = this.find(key)
+  async add(key: RecordedKey, machine: boolean, eventId: string): Promise<void> {
+    const recorded = await this.find(key)
     if (machine) recorded.machines += 1
     else recorded.person = eventId
   }
 
   /** Returns the event that counted as a person's, if it is among these clicks of a machine, else null. */
-  moveClick(emailId: string, eventIds: readonly string[]): string | null {
-    const recorded = this.find({ emailId, kind: 'click' })
+  async moveClick(emailId: string, eventIds: readonly string[]): Promise<string | null> {
+    const recorded = await this.find({ emailId, kind: 'click' })
     const { person, machines } = recorded
     if (person === null || machines >= MAX_MACHINES || !eventIds.includes(person)) return null
     recorded.person = null
@@ -67,15 +68,15 @@ export class FirstHits {
     return person
   }
 
-  private find({ emailId, kind }: RecordedKey): Recorded {
+  private find({ emailId, kind }: RecordedKey): Promise<Recorded> {
     const key = `${kind} ${emailId}`
     const recorded = this.known.get(key) ?? this.load({ emailId, kind })
     this.known.set(key, recorded)
     return recorded
   }
 
-  private load({ emailId, kind }: RecordedKey): Recorded {
-    const events = recordedEvents(this.read, { emailId, type: eventTypes[kind] })
+  private async load({ emailId, kind }: RecordedKey): Promise<Recorded> {
+    const events = await recordedEvents(this.read, { emailId, type: eventTypes[kind] })
     return {
       person: events.find(({ machine }) => machine === 0)?.id ?? null,
       machines: events.filter(({ machine }) => machine === 1).length,

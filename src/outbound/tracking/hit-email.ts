@@ -45,31 +45,31 @@ export interface HitEmail {
 }
 
 /** Returns null if there is no such email, or if it has no tracking of this kind. */
-export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): HitEmail | null {
-  const [email] = emailOfAnyWorkspace(read, { id })
+export async function findHitEmail(read: Read, kind: 'open' | 'click', id: string): Promise<HitEmail | null> {
+  const [email] = await emailOfAnyWorkspace(read, { id })
   if (email === undefined || email.tracking_skipped !== null) return null
   if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null
-  const recipients = firstRecipients(read, { id })
+  const recipients = await firstRecipients(read, { id })
   const first = recipients.find(({ status }) => status !== 'suppressed')
   if (first === undefined) return null
   return {
     id,
     workspaceId: email.workspace_id,
     recipient: first.address,
-    progress: readProgress(read, id, recipients),
+    progress: await readProgress(read, id, recipients),
     isOpened: email.opened_at !== null,
     broadcastId: email.broadcast_id,
   }
 }
 
-function readProgress(
+async function readProgress(
   read: Read,
   id: string,
   recipients: readonly { readonly delivered_at: number | null }[],
-): DeliveryProgress {
+): Promise<DeliveryProgress> {
   const deliveries = recipients.flatMap(({ delivered_at: at }) => (at === null ? [] : [at]))
   if (deliveries.length > 0) return { deliveredAt: Math.max(...deliveries), isUnderWay: false }
-  return { deliveredAt: null, isUnderWay: leasedEntry(read, { id }).length > 0 }
+  return { deliveredAt: null, isUnderWay: (await leasedEntry(read, { id })).length > 0 }
 }
 
 interface Moment {

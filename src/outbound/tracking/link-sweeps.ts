@@ -47,13 +47,17 @@ export class LinkSweeps {
 
   /**
    * Adds a click. Returns null if it belongs to no sweep, else the earlier clicks of the sweep that were not found
-   * before. `countLinks` returns how many links the email has. It is called only if the answer matters.
+   * before. `countLinks` returns how many links the email has. It is called only if the answer matters. Add one click
+   * after another.
    */
-  add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly Click[] | null {
+  async add(
+    { emailId, address, linkId, eventId, at }: NewClick,
+    countLinks: () => Promise<number>,
+  ): Promise<readonly Click[] | null> {
     const key = `${emailId} ${addressKeyOf(address)}`
     const earlier = (this.recent.get(key) ?? []).filter((click) => at - click.at <= SWEEP_TIME).slice(1 - MAX_OF_PAIR)
     const followed = new Set([...earlier.map((click) => click.linkId), linkId]).size
-    const swept = isSweep(followed, countLinks)
+    const swept = await isSweep(followed, countLinks)
     const found = swept ? earlier.filter((click) => !click.swept) : []
     for (const click of found) click.swept = true
     this.removeOld(at)
@@ -73,8 +77,8 @@ export class LinkSweeps {
   }
 }
 
-function isSweep(followed: number, countLinks: () => number): boolean {
+async function isSweep(followed: number, countLinks: () => Promise<number>): Promise<boolean> {
   if (followed * 2 <= MIN_LINKS) return false
-  const links = countLinks()
+  const links = await countLinks()
   return links >= MIN_LINKS && followed * 2 > links
 }

@@ -62,18 +62,18 @@ const htmlEditsOf = prepareRead<EmailRef>()(({ db, slot }) =>
 )
 
 /** Finds what restores the HTML of an email as it was submitted. Returns null if the email is not tracked. */
-export function createHtmlChangeFinder(read: Read): (email: EmailRef) => HtmlChangeRequest | null {
-  return (email) => {
-    const facts = findTrackedHtml(read, email)
+export function createHtmlChangeFinder(read: Read): (email: EmailRef) => Promise<HtmlChangeRequest | null> {
+  return async (email) => {
+    const facts = await findTrackedHtml(read, email)
     return facts === null ? null : { module: htmlChange.module.href, facts }
   }
 }
 
 /** Returns null if the email is not tracked. */
-export function findTrackedHtml(read: Read, email: EmailRef): TrackedHtml | null {
+export async function findTrackedHtml(read: Read, email: EmailRef): Promise<TrackedHtml | null> {
   const { emailId } = email
   if (isFramed(emailId)) return { emailId, edits: null }
-  const [row] = htmlEditsOf(read, email)
+  const [row] = await htmlEditsOf(read, email)
   return row === undefined ? null : { emailId, edits: row.edits }
 }
 
@@ -89,7 +89,7 @@ const removeLinksUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Removes some links that were made before `before`, oldest first. Resolves to true if there may be more. */
 export async function removeOldLinks({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = linksBelow(read, { id: firstLinkIdOf(before) })
+  const old = await linksBelow(read, { id: firstLinkIdOf(before) })
   const last = old.at(-1)
   if (last !== undefined) await commit([removeLinksUpTo(last)])
   return old.length === BATCH_SIZE

@@ -58,13 +58,13 @@ export function joinWrites(planned: readonly PlannedHit[]): readonly Write[] {
 }
 
 /** Returns null if the hit is not recorded. */
-export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
-  const email = findHitEmail(deps.read, hit.kind, hit.emailId)
+export async function planHit(deps: PlanDeps, hit: Hit): Promise<PlannedHit | null> {
+  const email = await findHitEmail(deps.read, hit.kind, hit.emailId)
   if (email === null) return null
   const eventId = createEventId(hit.at)
   if (email.broadcastId !== null) return planFirstHit(deps, hit, email, eventId)
   if (!deps.isAllowed(hit)) return null
-  const plan = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : planClick(deps, { hit, email, eventId })
+  const plan = hit.kind === 'open' ? planOpen({ hit, email, eventId }) : await planClick(deps, { hit, email, eventId })
   return { kind: hit.kind, emailId: email.id, eventId, ...plan }
 }
 
@@ -86,10 +86,10 @@ function planOpen({ hit, email, eventId }: TrackedHit<Hit>): Plan {
   return { writes: [recorded, ...marks], recount: null }
 }
 
-function planClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): Plan {
+async function planClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): Promise<Plan> {
   const { linkId, at } = tracked.hit
   const { id: emailId, workspaceId } = tracked.email
-  const { sweep, machine } = judgeClick(deps, tracked)
+  const { sweep, machine } = await judgeClick(deps, tracked)
   const recorded = recordClick(tracked, machine)
   if (sweep !== null) return planSweep({ workspaceId, emailId }, recorded, sweep)
   if (machine) return { writes: [recorded], recount: null }
@@ -100,15 +100,19 @@ function planClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): Plan {
 
 interface ClickVerdict {
   /** Null if the click belongs to no sweep, else the earlier clicks that are found to belong to it. */
-  readonly sweep: ReturnType<LinkSweeps['add']>
+  readonly sweep: Awaited<ReturnType<LinkSweeps['add']>>
   readonly machine: boolean
 }
 
-function judgeClick({ read, sweeps }: PlanDeps, { hit, email, eventId }: TrackedHit<ClickHit>): ClickVerdict {
+async function judgeClick(
+  { read, sweeps }: PlanDeps,
+  { hit, email, eventId }: TrackedHit<ClickHit>,
+): Promise<ClickVerdict> {
   const { linkId, at, address } = hit
   const { id: emailId, broadcastId } = email
-  const sweep = sweeps.add({ emailId, address, linkId, eventId, at }, () => {
-    const [links] = broadcastId === null ? countLinks(read, { emailId }) : countBroadcastLinks(read, { broadcastId })
+  const sweep = await sweeps.add({ emailId, address, linkId, eventId, at }, async () => {
+    const [links] =
+      broadcastId === null ? await countLinks(read, { emailId }) : await countBroadcastLinks(read, { broadcastId })
     return links?.count ?? 0
   })
   return { sweep, machine: isMachineClick(hit, email.progress, at) || sweep !== null }
@@ -132,32 +136,37 @@ function planSweep(email: EmailKey, recorded: Write, earlier: readonly { readonl
 }
 
 /** Plans a hit on a broadcast's message. Returns null if it is not the first, and shows nothing about earlier ones. */
-function planFirstHit(deps: PlanDeps, hit: Hit, email: HitEmail, eventId: string): PlannedHit | null {
+async function planFirstHit(deps: PlanDeps, hit: Hit, email: HitEmail, eventId: string): Promise<PlannedHit | null> {
   const { id: emailId } = email
   if (hit.kind === 'click') return planFirstClick(deps, { hit, email, eventId })
-  if (!takeFirst(deps, hit, isMachineOpen(hit), eventId)) return null
+  if (!(await takeFirst(deps, hit, isMachineOpen(hit), eventId))) return null
   return { kind: 'open', emailId, eventId, ...planOpen({ hit, email, eventId }) }
 }
 
-function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedHit | null {
+async function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): Promise<PlannedHit | null> {
   const { hit, email, eventId } = tracked
   const { id: emailId, workspaceId } = email
-  const { sweep, machine } = judgeClick(deps, tracked)
+  const { sweep, machine } = await judgeClick(deps, tracked)
   const earlier = sweep?.map((click) => click.eventId) ?? []
-  const moved = deps.firsts.moveClick(emailId, earlier)
+  const moved = await deps.firsts.moveClick(emailId, earlier)
   if (moved !== null) {
     const marked = markMachineClicks({ workspaceId, emailId, eventIds: toJson([moved]) })
     return { kind: 'click', emailId, eventId: null, writes: [marked], recount: { workspaceId, emailId } }
   }
-  if (!takeFirst(deps, hit, machine, eventId)) return null
+  if (!(await takeFirst(deps, hit, machine, eventId))) return null
   const marks = machine ? [] : [markClicked({ workspaceId, id: emailId, at: hit.at })]
   return { kind: 'click', emailId, eventId, writes: [recordClick(tracked, machine), ...marks], recount: null }
 }
 
 /** Tells whether the hit is recorded, and notes it as the first of its kind. */
-function takeFirst({ firsts, isAllowed }: PlanDeps, hit: Hit, machine: boolean, eventId: string): boolean {
-  if (firsts.has(hit, machine) || !isAllowed(hit)) return false
-  firsts.add(hit, machine, eventId)
+async function takeFirst(
+  { firsts, isAllowed }: PlanDeps,
+  hit: Hit,
+  machine: boolean,
+  eventId: string,
+): Promise<boolean> {
+  if ((await firsts.has(hit, machine)) || !isAllowed(hit)) return false
+  await firsts.add(hit, machine, eventId)
   return true
 }
 

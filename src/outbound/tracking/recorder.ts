@@ -120,7 +120,7 @@ export class HitRecorder {
       let tried = false
       await this.retry(async () => {
         // A commit whose answer was lost may be on disk.
-        if (tried && this.isStored(planned)) return
+        if (tried && (await this.isStored(planned))) return
         tried = true
         await commit(joinWrites(planned))
       })
@@ -151,6 +151,7 @@ export class HitRecorder {
     }
   }
 
+  /** Plans one hit after another, because each plan depends on the ones before it. */
   private async plan(hits: readonly Hit[]): Promise<readonly PlannedHit[]> {
     const planned: PlannedHit[] = []
     const { read } = this.deps
@@ -158,7 +159,7 @@ export class HitRecorder {
     const deps = { read, sweeps: this.sweeps, firsts: new FirstHits(read), isAllowed }
     for (const [place, hit] of hits.entries()) {
       if (place > 0 && place % MAX_TURN === 0) await yieldTurn()
-      const one = planHit(deps, hit)
+      const one = await planHit(deps, hit)
       if (one !== null) planned.push(one)
     }
     return planned
@@ -172,8 +173,11 @@ export class HitRecorder {
     return isAllowed
   }
 
-  private isStored(planned: readonly PlannedHit[]): boolean {
-    return planned.some(({ emailId, eventId: id }) => id !== null && isEventRecorded(this.deps.read, { emailId, id }))
+  private async isStored(planned: readonly PlannedHit[]): Promise<boolean> {
+    for (const { emailId, eventId: id } of planned) {
+      if (id !== null && (await isEventRecorded(this.deps.read, { emailId, id }))) return true
+    }
+    return false
   }
 
   private leaveOut(now: number): void {

@@ -39,22 +39,24 @@ interface ClickTarget {
 }
 
 /** Returns null if there is no such link. */
-export function resolveClick(deps: ResolveDeps, request: ClickRequest): ClickTarget | null {
-  return isBroadcastEmailId(request.trackingId) ? resolveOfBroadcast(deps, request) : resolveOfEmail(deps.read, request)
+export async function resolveClick(deps: ResolveDeps, request: ClickRequest): Promise<ClickTarget | null> {
+  return isBroadcastEmailId(request.trackingId)
+    ? await resolveOfBroadcast(deps, request)
+    : await resolveOfEmail(deps.read, request)
 }
 
-function resolveOfBroadcast({ read, secret }: ResolveDeps, request: ClickRequest): ClickTarget | null {
+async function resolveOfBroadcast({ read, secret }: ResolveDeps, request: ClickRequest): Promise<ClickTarget | null> {
   const { trackingId: emailId, url, token, broadcastId } = request
   if (url === null) return null
-  const id = findBroadcastLink(read, secret, { emailId, url, token, broadcastId })
+  const id = await findBroadcastLink(read, secret, { emailId, url, token, broadcastId })
   return id === null ? null : toTarget({ id, email_id: emailId, url })
 }
 
-function resolveOfEmail(read: Read, { trackingId, url }: ClickRequest): ClickTarget | null {
+async function resolveOfEmail(read: Read, { trackingId, url }: ClickRequest): Promise<ClickTarget | null> {
   if (!isLinkId(trackingId) && !isEmailId(trackingId)) return null
-  const [named] = linkById(read, { id: trackingId })
+  const [named] = await linkById(read, { id: trackingId })
   if (url === null || named?.url === url) return named === undefined ? null : toTarget(named)
-  const [other] = linkOfEmail(read, { emailId: named?.email_id ?? trackingId, url })
+  const [other] = await linkOfEmail(read, { emailId: named?.email_id ?? trackingId, url })
   const link = other ?? named
   return link === undefined ? null : toTarget(link)
 }

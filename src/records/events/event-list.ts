@@ -52,22 +52,22 @@ export async function listEvents(
   { before, after = -1, order = 'desc', limit }: PageRequest,
 ): Promise<readonly ListedEvent[]> {
   const { workspaceId, type, types = type === undefined ? eventTypes : [type], emailId, from, to } = filter
-  if (emailId !== undefined && !isEmailOfWorkspace(read, emailId, workspaceId)) return []
-  const { first, end } = findLogRange(read)
+  if (emailId !== undefined && !(await isEmailOfWorkspace(read, emailId, workspaceId))) return []
+  const { first, end } = await findLogRange(read)
   const range = {
     types,
-    from: Math.max(after + 1, from === undefined ? first : seqAtTime(read, from)),
-    before: Math.min(before ?? end, to === undefined ? end : seqAtTime(read, to)),
+    from: Math.max(after + 1, from === undefined ? first : await seqAtTime(read, from)),
+    before: Math.min(before ?? end, to === undefined ? end : await seqAtTime(read, to)),
     order,
     limit,
   }
   const page = await findPage(read, filter, range)
-  return page.flatMap(({ seq }) => eventBySeq(read, { seq, workspaceId }))
+  return (await Promise.all(page.map(async ({ seq }) => eventBySeq(read, { seq, workspaceId })))).flat()
 }
 
 /** Tells whether an email belongs to the workspace. All events of an email belong to its workspace. */
-function isEmailOfWorkspace(read: Read, emailId: string, workspaceId: string): boolean {
-  return firstOfEmail(read, { emailId })[0]?.workspace_id === workspaceId
+async function isEmailOfWorkspace(read: Read, emailId: string, workspaceId: string): Promise<boolean> {
+  return (await firstOfEmail(read, { emailId }))[0]?.workspace_id === workspaceId
 }
 
 const firstOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
@@ -100,10 +100,10 @@ async function findPage(read: Read, filter: EventFilter, page: TypesPage): Promi
   const { workspaceId, emailId, recipient } = filter
   if (emailId === undefined) {
     if (recipient !== undefined) return firstOfRecipient(read, { ...page, workspaceId, recipient })
-    return mergeTypes(page, (ofType) => seqsOfType[page.order](read, { ...ofType, workspaceId }))
+    return mergeTypes(page, async (ofType) => seqsOfType[page.order](read, { ...ofType, workspaceId }))
   }
   if (recipient === undefined)
-    return mergeTypes(page, (ofType) => seqsOfEmail[page.order](read, { ...ofType, emailId }))
+    return mergeTypes(page, async (ofType) => seqsOfEmail[page.order](read, { ...ofType, emailId }))
   return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }, page.order))
 }
 
@@ -164,7 +164,7 @@ async function scanEmail(read: Read, page: OfEmailAndRecipient, order: Order): P
   const found: SeqRow[] = []
   let { from, before } = page
   for (;;) {
-    const rows = stepOfEmail[order](read, { ...page, from, before, limit: ROW_STEP })
+    const rows = await stepOfEmail[order](read, { ...page, from, before, limit: ROW_STEP })
     found.push(...rows.filter(({ fits }) => fits === 1))
     const last = rows[ROW_STEP - 1]
     if (last === undefined || found.length >= page.limit) return found

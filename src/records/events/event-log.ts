@@ -113,9 +113,9 @@ export function recordFirstEvent(event: RecipientEvent, since: number): Write {
 const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(builder).limit(1))
 
 /** Tells whether `recordFirstEvent` would miss. */
-export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
+export async function isRecorded(read: Read, event: RecipientEvent, since: number): Promise<boolean> {
   const { workspaceId, type, emailId, recipient } = event
-  return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
+  return (await firstSimilar(read, { workspaceId, type, emailId, recipient, since })).length > 0
 }
 
 const insertHit = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>((builder) => {
@@ -152,8 +152,11 @@ const eventOfEmail = prepareRead<{ emailId: string; id: string }>()(({ db, slot 
   db.selectFrom('events').select('seq').where('email_id', '=', slot('emailId')).where('id', '=', slot('id')).limit(1),
 )
 
-export function isEventRecorded(read: Read, event: { readonly emailId: string; readonly id: string }): boolean {
-  return eventOfEmail(read, event).length > 0
+export async function isEventRecorded(
+  read: Read,
+  event: { readonly emailId: string; readonly id: string },
+): Promise<boolean> {
+  return (await eventOfEmail(read, event)).length > 0
 }
 
 /** Reads the oldest event in the log. */

@@ -20,8 +20,8 @@ const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
 )
 
 /** Returns the time of the newest event of all workspaces, or null if there is none. */
-export function newestEventTime(read: Read): number | null {
-  return newestEvent(read, {})[0]?.created_at ?? null
+export async function newestEventTime(read: Read): Promise<number | null> {
+  return (await newestEvent(read, {}))[0]?.created_at ?? null
 }
 
 interface LogRange {
@@ -32,19 +32,19 @@ interface LogRange {
 }
 
 /** Finds the range of all workspaces. An empty log begins and ends at 0. */
-export function findLogRange(read: Read): LogRange {
-  const [first] = eventAtOrAfter(read, { seq: 0 })
-  const [last] = eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })
+export async function findLogRange(read: Read): Promise<LogRange> {
+  const [first] = await eventAtOrAfter(read, { seq: 0 })
+  const [last] = await eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })
   return { first: first?.seq ?? 0, end: (last?.seq ?? -1) + 1 }
 }
 
 /** Returns the `seq` of the first event of all workspaces at this time or later, or one above the newest. */
-export function seqAtTime(read: Read, time: number): number {
-  let { first: low, end: high } = findLogRange(read)
+export async function seqAtTime(read: Read, time: number): Promise<number> {
+  let { first: low, end: high } = await findLogRange(read)
   // Every event below `low` is earlier. The event at `high`, if there is one, is not.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const event = eventAtOrAfter(read, { seq: middle })[0]
+    const event = (await eventAtOrAfter(read, { seq: middle }))[0]
     if (event === undefined || event.created_at >= time) high = middle
     else low = event.seq + 1
   }

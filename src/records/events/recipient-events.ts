@@ -7,7 +7,7 @@
  * other.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 
@@ -41,7 +41,9 @@ export async function firstOfRecipient(read: Read, page: RecipientPage): Promise
   const oldest = blockOf(page.from)
   const found: SeqRow[] = []
   for (let passed = 0; passed <= newest - oldest && found.length < page.limit; passed += 1) {
-    found.push(...readBlock(read, { ...page, block: page.order === 'desc' ? newest - passed : oldest + passed }))
+    found.push(
+      ...(await readBlock(read, { ...page, block: page.order === 'desc' ? newest - passed : oldest + passed })),
+    )
     if (passed % BLOCK_STEP === BLOCK_STEP - 1) await waitForStep()
   }
   return found.slice(0, page.limit)
@@ -54,9 +56,9 @@ function blockOf(seq: number): number {
 type BlockPage = RecipientPage & { readonly block: number }
 
 /** Reads events in their order. */
-function readBlock(read: Read, { types, order, ...page }: BlockPage): readonly SeqRow[] {
-  if (anyInBlock(read, page).length === 0) return []
-  const found = types.flatMap((type) => seqsInBlock[order](read, { ...page, type }))
+async function readBlock(read: Read, { types, order, ...page }: BlockPage): Promise<readonly SeqRow[]> {
+  if ((await anyInBlock(read, page)).length === 0) return []
+  const found = (await Promise.all(types.map(async (type) => seqsInBlock[order](read, { ...page, type })))).flat()
   return found.sort((one, other) => (order === 'desc' ? other.seq - one.seq : one.seq - other.seq))
 }
 
@@ -65,7 +67,7 @@ type BlockKey = Pick<BlockPage, 'workspaceId' | 'recipient' | 'block'>
 const isInBlock = ({ slot }: { readonly slot: (name: 'block') => number }) =>
   sql<boolean>`"seq" / ${sql.lit(BLOCK_SIZE)} = ${slot('block')}`
 
-const anyInBlock = prepareRead<BlockKey>()((builder) =>
+const anyInBlock = prepareLongRead<BlockKey>()((builder) =>
   builder.db
     .selectFrom('events')
     .select('seq')

@@ -48,7 +48,7 @@ export async function removeOrphanExports(read: Read, folder: string): Promise<v
   const names = await readdir(folder)
   for (const [at, name] of names.entries()) {
     const [, id] = namePattern.exec(name) ?? []
-    if (id !== undefined && anyExportById(read, { id }).length === 0) await removeExportFile(folder, id)
+    if (id !== undefined && (await anyExportById(read, { id })).length === 0) await removeExportFile(folder, id)
     if (at % STEP === STEP - 1) await nextTurn()
   }
 }

@@ -66,10 +66,10 @@ export class ExportRunner {
   async start(): Promise<void> {
     await createExportFolder(this.deps.folder)
     this.refresh()
-    let page = listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
+    let page = await listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
     while (page.length > 0) {
       for (const ref of page) this.enqueue(ref)
-      page = listUnfinishedExports(this.deps.read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
+      page = await listUnfinishedExports(this.deps.read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
     }
     this.startNext()
   }
@@ -84,10 +84,8 @@ export class ExportRunner {
   refresh(): void {
     const { read, folder, log } = this.deps
     this.sweeping = this.sweeping
-      .then(() => {
-        if (this.current !== null && exportById(read, this.current.ref).length === 0) this.current.controller.abort()
-        return removeOrphanExports(read, folder)
-      })
+      .then(() => this.abortGone())
+      .then(() => removeOrphanExports(read, folder))
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
 
@@ -104,6 +102,12 @@ export class ExportRunner {
     for (const timer of this.timers) clearTimeout(timer)
     await this.running
     await this.sweeping
+  }
+
+  /** The export that is written may be another one when the read has ended. */
+  private async abortGone(): Promise<void> {
+    const { current } = this
+    if (current !== null && (await exportById(this.deps.read, current.ref)).length === 0) current.controller.abort()
   }
 
   private enqueue(ref: ExportRef): void {
@@ -175,7 +179,7 @@ export class ExportRunner {
 
   private async write(ref: ExportRef, signal: AbortSignal): Promise<TurnEnd> {
     const { read, folder, database, turn = TURN, reportInterval } = this.deps
-    const [row] = exportById(read, ref)
+    const [row] = await exportById(read, ref)
     if (row?.status !== 'processing') return this.dropGone(ref)
     const begun = performance.now()
     const onProgress = async (progress: ExportProgress): Promise<boolean> => {
@@ -213,7 +217,7 @@ export class ExportRunner {
 
   /** Removes the file if the record is gone. */
   private async dropGone(ref: ExportRef): Promise<TurnEnd> {
-    if (exportById(this.deps.read, ref).length === 0) await removeExportFile(this.deps.folder, ref.id)
+    if ((await exportById(this.deps.read, ref)).length === 0) await removeExportFile(this.deps.folder, ref.id)
     return 'ended'
   }
 }

@@ -11,10 +11,11 @@ const BATCH_SIZE = 100
 
 /** Returns the exports that it removed. The others are unknown, belong to another workspace, or are not finished. */
 export async function removeExports(deps: RemovalDeps, refs: readonly ExportRef[]): Promise<readonly ExportRef[]> {
-  const finished = refs.filter((ref) => {
-    const [row] = exportById(deps.read, ref)
-    return row !== undefined && row.status !== 'processing'
-  })
+  const finished: ExportRef[] = []
+  for (const ref of refs) {
+    const [row] = await exportById(deps.read, ref)
+    if (row !== undefined && row.status !== 'processing') finished.push(ref)
+  }
   if (finished.length > 0) await deps.commit(finished.map(removeFinishedExport))
   for (const { id } of finished) await removeExportFile(deps.folder, id)
   return finished
@@ -22,7 +23,7 @@ export async function removeExports(deps: RemovalDeps, refs: readonly ExportRef[
 
 /** Removes some exports that ended before this moment. Resolves to true if there may be more. */
 export async function removeExpiredExports(deps: RemovalDeps, before: number): Promise<boolean> {
-  const expired = listFinishedBefore(deps.read, { before, limit: BATCH_SIZE })
+  const expired = await listFinishedBefore(deps.read, { before, limit: BATCH_SIZE })
   await removeExports(deps, expired)
   return expired.length === BATCH_SIZE
 }

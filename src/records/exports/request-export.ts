@@ -29,14 +29,14 @@ export async function requestExport(
   const { workspace_id: workspaceId, from_at, to_at } = request
   const end = Math.max(from_at, Math.min(to_at, now + 1))
   const isStored = await tryCommit(commit([insertExport({ ...request, id, to_at: end, created_at: now })]))
-  const [row] = isStored ? exportById(read, { id, workspaceId }) : []
+  const [row] = isStored ? await exportById(read, { id, workspaceId }) : []
   if (row !== undefined) return row
-  throw isStored ? buildGoneRefusal() : buildLimitRefusal(read, workspaceId)
+  throw isStored ? buildGoneRefusal() : await buildLimitRefusal(read, workspaceId)
 }
 
-function buildLimitRefusal(read: Read, workspaceId: string): Refusal {
-  const kept = listExports(read, { workspaceId })
-  if ((unfinishedOfOwner(read, { workspaceId })[0]?.count ?? 0) >= MAX_UNFINISHED_EXPORTS) {
+async function buildLimitRefusal(read: Read, workspaceId: string): Promise<Refusal> {
+  const kept = await listExports(read, { workspaceId })
+  if (((await unfinishedOfOwner(read, { workspaceId }))[0]?.count ?? 0) >= MAX_UNFINISHED_EXPORTS) {
     const message = `${MAX_UNFINISHED_EXPORTS} exports of this workspace are processing, with those of others of its owner: wait for one to end`
     return new Refusal('conflict', message, { limit: MAX_UNFINISHED_EXPORTS })
   }

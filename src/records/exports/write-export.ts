@@ -36,7 +36,7 @@ export async function writeExport(
   report: (progress: ExportProgress) => Promise<void>,
   readSpace: typeof readDiskSpace = readDiskSpace,
 ): Promise<ExportOutcome> {
-  const source = createSource(read, job)
+  const source = await createSource(read, job)
   const writing = await ExportWriting.open(job)
   try {
     for (;;) {
@@ -56,7 +56,7 @@ export async function writeExport(
   }
 }
 
-function createSource(read: Read, job: ExportJob): ExportSource {
+async function createSource(read: Read, job: ExportJob): Promise<ExportSource> {
   switch (job.type) {
     case 'email_logs':
       return createEmailLogSource(read, job)
@@ -95,9 +95,9 @@ class ExportWriting {
   /** Resolves to true after the last step. */
   async writeStep(source: ExportSource): Promise<boolean> {
     if (this.place.bytes === 0) this.text += formatCsvLine(source.columns)
-    const { rows, cursor, progress } = source.readStep(this.place.cursor)
+    const { rows, cursor, progress } = await source.readStep(this.place.cursor)
     let count = 0
-    for (const row of rows) {
+    for await (const row of rows) {
       count += 1
       this.text += formatCsvLine(row)
       if (this.text.length >= CHUNK_LENGTH) await this.flush()

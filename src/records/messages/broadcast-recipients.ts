@@ -23,7 +23,7 @@ export const broadcastRecipientOf = prepareRead<{ recipientId: string }>()(({ db
     .where('message.recipient_id', '=', slot('recipientId')),
 )
 
-export type BroadcastRecipient = ReturnType<typeof broadcastRecipientOf>[number]
+export type BroadcastRecipient = Awaited<ReturnType<typeof broadcastRecipientOf>>[number]
 
 /** Reads the broadcast of an email of any workspace, because the id of an email is the secret of its links. */
 export const broadcastOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
@@ -49,8 +49,11 @@ const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string
 )
 
 /** Tells whether the message's contact is still subscribed to the audience. True if the broadcast was deleted. */
-export function isInAudience(read: Read, message: { readonly workspaceId: string; readonly emailId: string }): boolean {
-  const [found] = subscriptionOfMessage(read, message)
+export async function isInAudience(
+  read: Read,
+  message: { readonly workspaceId: string; readonly emailId: string },
+): Promise<boolean> {
+  const [found] = await subscriptionOfMessage(read, message)
   return found === undefined || found.subscribed === 1
 }
 
@@ -125,7 +128,7 @@ export class BroadcastMessagePurge {
   /** Removes some of the messages older than `before`. Resolves to true if there may be more. */
   async step(): Promise<boolean> {
     const { after, before } = this
-    const old = messagesAfter(this.store.read, { after }).filter(({ created_at }) => created_at < before)
+    const old = (await messagesAfter(this.store.read, { after })).filter(({ created_at }) => created_at < before)
     const last = old.at(-1)?.email_id
     if (last === undefined) return false
     await this.store.commit([removeMessages({ after, last, before })])
@@ -192,7 +195,7 @@ export class FramePurge {
 
   /** Removes the frames and links of some broadcasts. Resolves to true if there may be more. */
   async step(): Promise<boolean> {
-    const frames = nextFrames(this.store.read, { after: this.after })
+    const frames = await nextFrames(this.store.read, { after: this.after })
     const isGone = ({ created_at, serves }: (typeof frames)[number]): boolean =>
       serves === 0 && created_at < this.before
     const gone = frames.filter(isGone).slice(0, FRAME_BATCH)

@@ -4,7 +4,7 @@
  */
 import type { Reason } from '../../base/mail/reasons.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/db/prepared.js'
+import { type Read, readTogether } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import type { Tag } from '../../base/storage/tables/email-tables.js'
 import { HOLD, type Hold } from '../../base/storage/tables/hold.js'
@@ -13,11 +13,11 @@ import { countRecipients, type RecipientCounts } from './email/recipient-counts.
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './email/recipients.js'
 import { rollUp } from './email/roll-up.js'
 import { attemptsOfEmail } from './queue/attempts.js'
-import { entryById } from './queue/queue.js'
+import { entryById, type QueueEntry } from './queue/queue.js'
 import { waitsForOf } from './queue/waits-for.js'
 
-type Attempt = ReturnType<typeof attemptsOfEmail>[number]
-type Recipient = ReturnType<typeof recipientsOfEmail>[number]
+type Attempt = Awaited<ReturnType<typeof attemptsOfEmail>>[number]
+type Recipient = Awaited<ReturnType<typeof recipientsOfEmail>>[number]
 
 export interface AttemptDetails {
   readonly number: number
@@ -87,12 +87,12 @@ export interface EmailLookup {
 }
 
 /** Searches all workspaces, for the operator. Returns null if no email and no recipient has this id. */
-export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null {
-  const [email] = emailOfAnyWorkspace(read, { id })
+export async function findEmailOrRecipient(read: Read, id: string): Promise<EmailLookup | null> {
+  const [email] = await emailOfAnyWorkspace(read, { id })
   if (email !== undefined) return { email, recipientId: null }
-  const [recipient] = recipientOfAnyWorkspace(read, { id })
+  const [recipient] = await recipientOfAnyWorkspace(read, { id })
   if (recipient === undefined) return null
-  const [ofRecipient] = emailOfAnyWorkspace(read, { id: recipient.email_id })
+  const [ofRecipient] = await emailOfAnyWorkspace(read, { id: recipient.email_id })
   return ofRecipient === undefined ? null : { email: ofRecipient, recipientId: id }
 }
 
@@ -111,22 +111,25 @@ interface EmailKey {
 }
 
 /** Searches all workspaces, for the operator. Returns null if there is no such email. */
-export function detailsOfAnyWorkspace(read: Read, id: string): EmailDetails | null {
-  const [email] = emailOfAnyWorkspace(read, { id })
-  return email === undefined ? null : readEmailDetails(read, { workspaceId: email.workspace_id, id })
+export async function detailsOfAnyWorkspace(read: Read, id: string): Promise<EmailDetails | null> {
+  const [email] = await emailOfAnyWorkspace(read, { id })
+  return email === undefined ? null : await readEmailDetails(read, { workspaceId: email.workspace_id, id })
 }
 
 /** Returns null if the workspace has no such email. */
-export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): EmailDetails | null {
-  const [known] = emailById(read, { workspaceId, id })
+export async function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Promise<EmailDetails | null> {
+  const [known] = await emailById(read, { workspaceId, id })
   if (known === undefined) return null
   const key = { workspaceId, emailId: id }
-  const rows = recipientsOfEmail(read, key)
-  const attempts = attemptsOfEmail(read, key)
-  const recipients = rows.map((recipient) => readRecipientDetails(read, recipient, attempts))
+  const [rows, attempts] = await readTogether(read, [recipientsOfEmail.with(key), attemptsOfEmail.with(key)])
   // Each read sees its own state of the database. The email is read last, so that it is at least as new as its
   // recipients.
-  const email = emailById(read, { workspaceId, id })[0] ?? known
+  const [[newest], ...entries] = await readTogether(read, [
+    emailById.with({ workspaceId, id }),
+    ...rows.map((recipient) => entryById.with({ id: recipient.id })),
+  ])
+  const email = newest ?? known
+  const recipients = rows.map((recipient, at) => toRecipientDetails(recipient, entries[at]?.[0], attempts))
   return {
     id,
     message_id: email.message_id,
@@ -181,8 +184,11 @@ function timestampsOf(email: Email): Pick<EmailDetails, TimestampField> {
   }
 }
 
-function readRecipientDetails(read: Read, recipient: Recipient, attempts: readonly Attempt[]): RecipientDetails {
-  const entry = entryById(read, { id: recipient.id })[0]
+function toRecipientDetails(
+  recipient: Recipient,
+  entry: QueueEntry | undefined,
+  attempts: readonly Attempt[],
+): RecipientDetails {
   return {
     id: recipient.id,
     email: recipient.address,

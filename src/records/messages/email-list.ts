@@ -10,7 +10,7 @@
  * between two pages.
  */
 import { type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 import { type Email, emailById } from './email/email.js'
 import { type RecipientCountColumn, recipientCountColumns } from './email/recipient-counts.js'
@@ -52,9 +52,9 @@ interface Cursor {
 
 const START_CURSOR: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 
-export function countEmails(read: Read, { workspaceId, status, broadcastId }: EmailFilter): number {
+export async function countEmails(read: Read, { workspaceId, status, broadcastId }: EmailFilter): Promise<number> {
   if (broadcastId !== null) return countOfBroadcast(read, workspaceId, broadcastId, status)
-  const counts = countsOf(read, { workspaceId })
+  const counts = await countsOf(read, { workspaceId })
   if (status === null) return counts.reduce((sum, { count }) => sum + count, 0)
   const counted = counts.find((row) => row.status === status)
   return (findsByRecipient(status) ? counted?.listed : counted?.count) ?? 0
@@ -65,15 +65,22 @@ export async function listEmails(
   filter: EmailFilter,
   { after, offset, limit }: PageSlice,
 ): Promise<readonly ListedEmail[]> {
-  if (offset >= countEmails(read, filter)) return []
-  const top = after === undefined ? START_CURSOR : cursorOf(read, { workspaceId: filter.workspaceId, id: after })
+  if (offset >= (await countEmails(read, filter))) return []
+  const top = after === undefined ? START_CURSOR : await cursorOf(read, { workspaceId: filter.workspaceId, id: after })
   if (top === null) return []
-  const place = await seekOffset(top, offset, (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0])
+  const place = await seekOffset(
+    top,
+    offset,
+    async (from, skip) => (await findCursorAfter(read, { ...filter, ...from, skip }))[0],
+  )
   return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
 }
 
-function cursorOf(read: Read, email: { readonly workspaceId: string; readonly id: string }): Cursor | null {
-  const [row] = emailById(read, email)
+async function cursorOf(
+  read: Read,
+  email: { readonly workspaceId: string; readonly id: string },
+): Promise<Cursor | null> {
+  const [row] = await emailById(read, email)
   return row === undefined ? null : { createdAt: row.created_at, id: row.id }
 }
 
@@ -91,8 +98,13 @@ const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-function countOfBroadcast(read: Read, workspaceId: string, broadcastId: string, status: EmailStatus | null): number {
-  return countsOfBroadcast(read, { workspaceId, broadcastId })[0]?.[status ?? 'recipients'] ?? 0
+async function countOfBroadcast(
+  read: Read,
+  workspaceId: string,
+  broadcastId: string,
+  status: EmailStatus | null,
+): Promise<number> {
+  return (await countsOfBroadcast(read, { workspaceId, broadcastId }))[0]?.[status ?? 'recipients'] ?? 0
 }
 
 const columns = [
@@ -127,16 +139,17 @@ const readPageAfter = prepareFilteredRead<FilteredCursor & { limit: number }>()(
     .limit(slot('limit')),
 )
 
-const findCursorAfter = prepareFilteredRead<FilteredCursor & { skip: number }>()(({ db, slot }, condition) =>
-  db
-    .selectFrom('emails')
-    .select(['id', 'created_at as createdAt'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', slot('broadcastId'))
-    .where(condition)
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .offset(slot('skip')),
+const findCursorAfter = prepareFilteredRead<FilteredCursor & { skip: number }>(prepareLongRead)(
+  ({ db, slot }, condition) =>
+    db
+      .selectFrom('emails')
+      .select(['id', 'created_at as createdAt'])
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('broadcast_id', 'is', slot('broadcastId'))
+      .where(condition)
+      .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .offset(slot('skip')),
 )

@@ -69,18 +69,18 @@ export interface ResourceDeps {
   readonly findHtmlChange: (email: {
     readonly workspaceId: string
     readonly emailId: string
-  }) => HtmlChangeRequest | null
+  }) => Promise<HtmlChangeRequest | null>
 }
 
 /** Returns the email if the viewer may see it. Throws a Refusal `email-not-found`. */
-export function requireVisibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: string): Email {
-  const email = emailById(read, { workspaceId, id })[0]
+export async function requireVisibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: string): Promise<Email> {
+  const email = (await emailById(read, { workspaceId, id }))[0]
   if (email === undefined || (ownKey !== null && email.key_id !== ownKey)) throw buildNotFound(id)
   return email
 }
 
 export async function readEmailResource(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
-  requireVisibleEmail(deps.read, viewer, id)
+  await requireVisibleEmail(deps.read, viewer, id)
   return buildResource(await readContent(deps, viewer.workspaceId, id), deps.read, viewer, id)
 }
 
@@ -89,7 +89,7 @@ export async function readEmailResource(deps: ResourceDeps, viewer: Viewer, id: 
  * overloaded, the email is shown as if its message could not be read.
  */
 export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
-  requireVisibleEmail(deps.read, viewer, id)
+  await requireVisibleEmail(deps.read, viewer, id)
   const content = await readContent(deps, viewer.workspaceId, id).catch((error: unknown) => {
     if (error instanceof Refusal) return unreadableContent
     throw error
@@ -98,8 +98,13 @@ export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: s
 }
 
 /** Reads the history after the content, which takes time, so that the current state is shown. */
-function buildResource(content: EmailContent, read: Read, { workspaceId }: Viewer, id: string): EmailResource {
-  const story = readEmailDetails(read, { workspaceId, id })
+async function buildResource(
+  content: EmailContent,
+  read: Read,
+  { workspaceId }: Viewer,
+  id: string,
+): Promise<EmailResource> {
+  const story = await readEmailDetails(read, { workspaceId, id })
   if (story === null) throw buildNotFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(toRecipientResource) }
 }
@@ -109,11 +114,11 @@ function buildResource(content: EmailContent, read: Read, { workspaceId }: Viewe
  * such email.
  */
 export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<WithContent<EmailDetails> | null> {
-  const email = emailOfAnyWorkspace(deps.read, { id })[0]
+  const email = (await emailOfAnyWorkspace(deps.read, { id }))[0]
   if (email === undefined) return null
   const { workspace_id: workspaceId } = email
   const content = await readContent(deps, workspaceId, id)
-  const story = readEmailDetails(deps.read, { workspaceId, id })
+  const story = await readEmailDetails(deps.read, { workspaceId, id })
   return story === null ? null : withContent(story, content)
 }
 
@@ -127,9 +132,9 @@ export async function readOutgoingMessage(
   id: string,
   recipient: Address | null,
 ): Promise<readonly Buffer[]> {
-  const { has_copies } = requireVisibleEmail(read, viewer, id)
+  const { has_copies } = await requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
-  const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
+  const recipientId = recipient === null ? null : await requireRecipient(read, key, recipient)
   const raw = await readLargeRaw(read, key)
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
@@ -140,16 +145,20 @@ export async function readOutgoingMessage(
   const [copy] =
     has_copies === 0 || recipientId === null
       ? []
-      : copyOfRecipient(read, { workspaceId: viewer.workspaceId, recipientId })
-  const field = copy === undefined ? signatureOfEmail(read, key)[0]?.field : copy.signature
+      : await copyOfRecipient(read, { workspaceId: viewer.workspaceId, recipientId })
+  const field = copy === undefined ? (await signatureOfEmail(read, key))[0]?.field : copy.signature
   const pieces = copy === undefined ? [raw] : copyToPieces(raw, copy)
   return field == null ? pieces : [Buffer.from(field, 'latin1'), ...pieces]
 }
 
 /** Returns the id of the recipient. A suppressed one gets no message. */
-function requireRecipient(read: Read, key: { workspaceId: string; emailId: string }, address: Address): string {
+async function requireRecipient(
+  read: Read,
+  key: { workspaceId: string; emailId: string },
+  address: Address,
+): Promise<string> {
   const lower = address.toLowerCase()
-  const found = recipientsOfEmail(read, key).find((one) => one.address.toLowerCase() === lower)
+  const found = (await recipientsOfEmail(read, key)).find((one) => one.address.toLowerCase() === lower)
   if (found !== undefined && found.status !== 'suppressed') return found.id
   const shown = formatForDisplay(address)
   const message = found === undefined ? `the email has no recipient ${shown}` : `${shown} is suppressed: no message`
@@ -166,7 +175,7 @@ async function readContent(
   emailId: string,
 ): Promise<EmailContent> {
   const email = { workspaceId, emailId }
-  const display = { makesText: false, htmlChange: findHtmlChange(email) }
+  const display = { makesText: false, htmlChange: await findHtmlChange(email) }
   const result = await mime.readForDisplay(workspaceId, () => readLargeRaw(read, email), display)
   if (result.kind !== 'readable') return unreadableContent
   // A broadcast has no fields that an app has set.

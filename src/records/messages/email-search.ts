@@ -9,7 +9,7 @@
  */
 import { sql } from 'kysely'
 import { hasNamedValue } from '../../base/storage/db/json-list.js'
-import type { Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 import { type Email, emailById } from './email/email.js'
@@ -82,10 +82,10 @@ export async function searchEmails(
   { after, limit }: PageRequest,
 ): Promise<SearchPage> {
   const emails: FoundEmail[] = []
-  let place = findStart(read, search, after)
+  let place = await findStart(read, search, after)
   for (let compared = 0; compared < MAX_COMPARED; compared += ROW_STEP) {
     if (compared > 0) await waitForStep()
-    const { found, end } = readStep(read, search, place, limit + 1 - emails.length)
+    const { found, end } = await readStep(read, search, place, limit + 1 - emails.length)
     emails.push(...found)
     const last = emails[limit - 1]
     if (emails.length > limit && last !== undefined) {
@@ -98,10 +98,10 @@ export async function searchEmails(
 }
 
 /** Finds the place of an email. An email that is gone was created when its id was made. */
-function findStart(read: Read, { workspaceId, to }: EmailSearch, after: string | undefined): Place {
+async function findStart(read: Read, { workspaceId, to }: EmailSearch, after: string | undefined): Promise<Place> {
   const top = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: '' }
   if (after === undefined) return top
-  const createdAt = emailById(read, { workspaceId, id: after })[0]?.created_at ?? timeOfId(after)
+  const createdAt = (await emailById(read, { workspaceId, id: after }))[0]?.created_at ?? timeOfId(after)
   return createdAt < top.createdAt ? { createdAt, id: after } : top
 }
 
@@ -115,17 +115,17 @@ interface Step {
   readonly end: Place | null
 }
 
-function readStep(read: Read, search: EmailSearch, place: Place, limit: number): Step {
+async function readStep(read: Read, search: EmailSearch, place: Place, limit: number): Promise<Step> {
   const skipping = { ...search, ...place, from: search.from ?? 0 }
-  const [end = null] = endOfStep(read, skipping)
+  const [end = null] = await endOfStep(read, skipping)
   const comparing = { ...skipping, endAt: end?.createdAt ?? skipping.from, endId: end?.id ?? '', limit }
-  return { found: rowsOfStep(read, comparing), end }
+  return { found: await rowsOfStep(read, comparing), end }
 }
 
 type SkipValues = Omit<EmailSearch, 'status'> & Place & { readonly from: number }
 type CompareValues = SkipValues & { readonly endAt: number; readonly endId: string; readonly limit: number }
 
-const endOfStep = prepareFilteredRead<SkipValues>()(({ db, slot }, condition) =>
+const endOfStep = prepareFilteredRead<SkipValues>(prepareLongRead)(({ db, slot }, condition) =>
   db
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
@@ -140,7 +140,7 @@ const endOfStep = prepareFilteredRead<SkipValues>()(({ db, slot }, condition) =>
     .offset(ROW_STEP - 1),
 )
 
-const rowsOfStep = prepareFilteredRead<CompareValues>()(({ db, slot }, condition) => {
+const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, slot }, condition) => {
   const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
   const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
     instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`

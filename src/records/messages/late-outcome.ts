@@ -77,12 +77,12 @@ export type LateOutcomeResult =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated' }
 
-export function resolveLateOutcome(
+export async function resolveLateOutcome(
   read: Read,
   about: OutcomeSubject,
   news: LateOutcome,
   at: number,
-): LateOutcomeResult {
+): Promise<LateOutcomeResult> {
   const { recipient, email } = about
   const to = nextStatus(recipient.status, news.kind)
   if (to === null) return { kind: 'ignored', why: 'state' }
@@ -90,7 +90,7 @@ export function resolveLateOutcome(
   const writes = buildStatusWrites(about, news, to, at)
   if (to !== recipient.status) return { kind: 'acts', writes: [...writes, recordEvent(event)] }
   const since = isSoftFailure(news) ? (recipient.settled_at ?? 0) : 0
-  if (isRecorded(read, event, since)) return { kind: 'ignored', why: 'repeated' }
+  if (await isRecorded(read, event, since)) return { kind: 'ignored', why: 'repeated' }
   return { kind: 'acts', writes: [...writes, recordFirstEvent(event, since)] }
 }
 

@@ -26,21 +26,21 @@ import { buildEmailEvent } from './email/email-event.js'
 const UNDO_TIME = 3_600_000
 
 /** Returns null if the broadcast and the email are gone. */
-export function senderOfBroadcast(read: Read, recipient: BroadcastRecipient): Address | null {
+export async function senderOfBroadcast(read: Read, recipient: BroadcastRecipient): Promise<Address | null> {
   const { sender } = recipient
-  return sender === null ? (emailOf(read, recipient)?.from_email ?? null) : parseJson(sender).address
+  return sender === null ? ((await emailOf(read, recipient))?.from_email ?? null) : parseJson(sender).address
 }
 
-export function isListUnsubscribed(read: Read, recipient: BroadcastRecipient): boolean {
-  const contact = contactOf(read, recipient)
+export async function isListUnsubscribed(read: Read, recipient: BroadcastRecipient): Promise<boolean> {
+  const contact = await contactOf(read, recipient)
   return contact === undefined ? recipient.unsubscribed_at !== null : contact.subscribed === 0
 }
 
 /** Tells whether the link has unsubscribed the contact within the last hour, and nothing has changed that since. */
-export function canUndo(read: Read, recipient: BroadcastRecipient, now: number): boolean {
+export async function canUndo(read: Read, recipient: BroadcastRecipient, now: number): Promise<boolean> {
   const { workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
   if (at === null || id === null || now - at > UNDO_TIME) return false
-  return contactById(read, workspaceId, id)?.subscribed === 0
+  return (await contactById(read, workspaceId, id))?.subscribed === 0
 }
 
 /** Subscribes the contact again, if `canUndo` allows it. Misses if something has changed since it was read. */
@@ -57,38 +57,45 @@ interface ListUnsubscription {
 }
 
 /** Returns the writes of one commit. They miss if the same contact is unsubscribed at the same moment. */
-export function buildListUnsubscription(read: Read, recipient: BroadcastRecipient, at: number): ListUnsubscription {
+export async function buildListUnsubscription(
+  read: Read,
+  recipient: BroadcastRecipient,
+  at: number,
+): Promise<ListUnsubscription> {
   const { email_id, workspace_id: workspaceId } = recipient
-  const contact = contactOf(read, recipient)
+  const contact = await contactOf(read, recipient)
   const leaving = contact?.subscribed === 1 ? contact.id : null
   const left = leaving === null ? [] : [changeSubscription({ workspaceId, id: leaving, from: 1, to: 0, at })]
   const use = { email_id, at, unsubscribed_contact: leaving }
   if (recipient.unsubscribed_at !== null) {
     return { isRepeated: true, writes: leaving === null ? [] : [...left, markLaterUse(use)] }
   }
-  const event = buildEvent(read, recipient, at)
+  const event = await buildEvent(read, recipient, at)
   // The event of a request that was undone stays, and there is no second one.
-  const recorded = isRecorded(read, event, 0) ? [] : [recordFirstEvent(event, 0)]
+  const recorded = (await isRecorded(read, event, 0)) ? [] : [recordFirstEvent(event, 0)]
   return { isRepeated: false, writes: [...left, markFirstUse(use), ...recorded] }
 }
 
-function contactOf(read: Read, recipient: BroadcastRecipient): Contact | undefined {
+async function contactOf(read: Read, recipient: BroadcastRecipient): Promise<Contact | undefined> {
   const { workspace_id: workspaceId, contact_id: id, audience_id: audienceId, address } = recipient
-  const contact = contactById(read, workspaceId, id)
+  const contact = await contactById(read, workspaceId, id)
   if (audienceId === null || contact?.audience_id === audienceId) return contact
   return findContactInAudience(read, workspaceId, audienceId, address.toLowerCase())
 }
 
-function emailOf(read: Read, { workspace_id: workspaceId, email_id: id }: BroadcastRecipient): Email | undefined {
-  return emailById(read, { workspaceId, id })[0]
+async function emailOf(
+  read: Read,
+  { workspace_id: workspaceId, email_id: id }: BroadcastRecipient,
+): Promise<Email | undefined> {
+  return (await emailById(read, { workspaceId, id }))[0]
 }
 
 /** Builds the event, without subject and tags if the email's own record is gone. */
-function buildEvent(read: Read, recipient: BroadcastRecipient, at: number): RecipientEvent {
+async function buildEvent(read: Read, recipient: BroadcastRecipient, at: number): Promise<RecipientEvent> {
   const { email_id: id, workspace_id, broadcast_id, contact_id, address } = recipient
-  const from_email = senderOfBroadcast(read, recipient) ?? ''
+  const from_email = (await senderOfBroadcast(read, recipient)) ?? ''
   const gone = { id, workspace_id, from_email, subject: '', tags: toJson([]) }
   const more = { unsubscribed_at: formatTimestamp(at), broadcast_id, contact_id }
   const news = { type: 'email.unsubscribed', more } as const
-  return buildEmailEvent({ email: emailOf(read, recipient) ?? gone, recipient: address, at, news })
+  return buildEmailEvent({ email: (await emailOf(read, recipient)) ?? gone, recipient: address, at, news })
 }

@@ -36,16 +36,16 @@ export class MessagePurge {
   async step(): Promise<boolean> {
     const { read, commit } = this.store
     const { messagesBefore, eventsBefore } = this.limits
-    const raws = oldRaw(read, { ...this.raw, before: messagesBefore })
-    const slots = oldSlots(read, { ...this.framed, before: messagesBefore })
-    const emails = oldEmails(read, { ...this.email, before: eventsBefore })
+    const raws = await oldRaw(read, { ...this.raw, before: messagesBefore })
+    const slots = await oldSlots(read, { ...this.framed, before: messagesBefore })
+    const emails = await oldEmails(read, { ...this.email, before: eventsBefore })
     this.raw = raws.at(-1) ?? this.raw
     this.framed = slots.at(-1) ?? this.framed
     this.email = emails.at(-1) ?? this.email
     const goneRaws = raws.filter(({ waits }) => waits === 0).map(({ email_id }) => email_id)
     const goneSlots = slots.filter(({ waits }) => waits === 0).map(({ id }) => id)
     const goneEmails = emails.filter(({ waits }) => waits === 0).map(({ id }) => id)
-    const event = oldestEvent(read, {})[0]
+    const event = (await oldestEvent(read, {}))[0]
     const eventIsOld = event !== undefined && event.created_at < eventsBefore
     const writes = [
       ...[...goneRaws, ...goneSlots, ...goneEmails].flatMap(removeBytes),

@@ -62,8 +62,8 @@ async function changeScheduled(
   writes: BuildWrites,
 ): Promise<void> {
   for (let left = MAX_TRIES; ; left -= 1) {
-    const email = requireVisibleEmail(read, viewer, id)
-    const rows = countWaitingEntries(read, email)
+    const email = await requireVisibleEmail(read, viewer, id)
+    const rows = await countWaitingEntries(read, email)
     if (rows === null || left === 0) throw buildConflict(email, what)
     try {
       return await commit(writes({ emailId: id, workspaceId: email.workspace_id }, rows))
@@ -74,9 +74,9 @@ async function changeScheduled(
 }
 
 /** Returns the number of its waiting entries, or null if it is no longer scheduled. */
-function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
+async function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): Promise<number | null> {
   if (status !== 'scheduled') return null
-  const entries = entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
+  const entries = await entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
   const waits = entries.every((entry) => entry.leased === 0 && entry.status === 'scheduled')
   return waits && entries.length > 0 ? entries.length : null
 }

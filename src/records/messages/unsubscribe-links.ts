@@ -49,7 +49,7 @@ const removeLinks = prepareWrite<{ last: string; before: number }>(({ db, slot }
 
 /** Removes some of the links older than `before`. Resolves to true if there may be more. */
 export async function removeOldUnsubscribeLinks({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = oldestLinks(read, {}).filter(({ created_at }) => created_at < before)
+  const old = (await oldestLinks(read, {})).filter(({ created_at }) => created_at < before)
   const last = old.at(-1)?.recipient_id
   if (last === undefined) return false
   await commit([removeLinks({ last, before })])

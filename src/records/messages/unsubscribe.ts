@@ -40,18 +40,24 @@ export interface LinkRecipient {
 }
 
 /** Finds the recipient whom the holder of a token may unsubscribe. Null if no records or no workspace is left. */
-export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
-  const listed = findListed(read, recipientId)
+export async function findLinkRecipient(read: Read, recipientId: string, now: number): Promise<LinkRecipient | null> {
+  const listed = await findListed(read, recipientId)
   if (listed !== null) {
     return {
-      ...{ address: listed.address, sender: senderOfBroadcast(read, listed), scope: 'broadcasts' },
-      ...{ isUnsubscribed: isListUnsubscribed(read, listed), canUndo: canUndo(read, listed, now) },
+      ...{ address: listed.address, sender: await senderOfBroadcast(read, listed), scope: 'broadcasts' },
+      ...{ isUnsubscribed: await isListUnsubscribed(read, listed), canUndo: await canUndo(read, listed, now) },
     }
   }
-  const known = findKnown(read, recipientId)
+  const known = await findKnown(read, recipientId)
   if (known === null) return null
   const { workspaceId, address, sender } = known
-  return { address, sender, scope: 'mail', isUnsubscribed: isSuppressed(read, workspaceId, address), canUndo: false }
+  return {
+    address,
+    sender,
+    scope: 'mail',
+    isUnsubscribed: await isSuppressed(read, workspaceId, address),
+    canUndo: false,
+  }
 }
 
 /** `ignored` means that the writes repeat an earlier request's event; `why` is that of `late-outcome.ts`. */
@@ -61,13 +67,13 @@ type Unsubscription =
   | { readonly kind: 'gone' }
 
 /** Returns the writes of one commit. They miss if the same recipient is unsubscribed at the same moment. */
-export function buildUnsubscription(read: Read, recipientId: string, at: number): Unsubscription {
-  const listed = findListed(read, recipientId)
+export async function buildUnsubscription(read: Read, recipientId: string, at: number): Promise<Unsubscription> {
+  const listed = await findListed(read, recipientId)
   if (listed !== null) {
-    const { isRepeated, writes } = buildListUnsubscription(read, listed, at)
+    const { isRepeated, writes } = await buildListUnsubscription(read, listed, at)
     return isRepeated ? { kind: 'ignored', why: 'repeated', writes } : { kind: 'acts', writes }
   }
-  const known = findKnown(read, recipientId)
+  const known = await findKnown(read, recipientId)
   if (known === null) return { kind: 'gone' }
   const { workspaceId, emailId, address, subject, linkState } = known
   const suppression = addSuppression({
@@ -77,7 +83,7 @@ export function buildUnsubscription(read: Read, recipientId: string, at: number)
   if (linkState === 'used') return { kind: 'ignored', why: 'repeated', writes: [suppression] }
   const marks = linkState === 'unused' ? [markUnsubscribed({ recipientId, at })] : []
   if (subject === null) return { kind: 'acts', writes: [...marks, recordBareEvent(known, at), suppression] }
-  const late = resolveLateOutcome(read, subject, { kind: 'unsubscribed' }, at)
+  const late = await resolveLateOutcome(read, subject, { kind: 'unsubscribed' }, at)
   if (late.kind === 'acts') return { kind: 'acts', writes: [...marks, ...late.writes, suppression] }
   return { kind: 'ignored', why: late.why, writes: [suppression] }
 }
@@ -85,7 +91,7 @@ export function buildUnsubscription(read: Read, recipientId: string, at: number)
 /** Resolves to false if the recipient is no longer known. */
 export async function unsubscribe({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
   for (;;) {
-    const found = buildUnsubscription(read, recipientId, at)
+    const found = await buildUnsubscription(read, recipientId, at)
     if (found.kind === 'gone') return false
     if (found.writes.length === 0) return true
     // The commit missed because another request has unsubscribed the recipient. The next round finds that.
@@ -96,20 +102,20 @@ export async function unsubscribe({ read, commit }: Store, recipientId: string, 
 /** Resolves to false if there is nothing that the holder of the token may undo now. */
 export async function undoUnsubscription({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
   for (;;) {
-    const listed = findListed(read, recipientId)
-    if (listed === null || !canUndo(read, listed, at)) return false
+    const listed = await findListed(read, recipientId)
+    if (listed === null || !(await canUndo(read, listed, at))) return false
     if (await tryCommit(commit(undoListUnsubscription(listed, at)))) return true
   }
 }
 
 /** Returns the recipient of a broadcast. Null if it has none, or if its workspace is being erased. */
-function findListed(read: Read, recipientId: string): BroadcastRecipient | null {
-  const [listed] = broadcastRecipientOf(read, { recipientId })
-  return listed === undefined || isClosed(read, listed.workspace_id) ? null : listed
+async function findListed(read: Read, recipientId: string): Promise<BroadcastRecipient | null> {
+  const [listed] = await broadcastRecipientOf(read, { recipientId })
+  return listed === undefined || (await isClosed(read, listed.workspace_id)) ? null : listed
 }
 
-function isClosed(read: Read, workspaceId: string): boolean {
-  return listClosedWorkspaces(read, {}).some(({ id }) => id === workspaceId)
+async function isClosed(read: Read, workspaceId: string): Promise<boolean> {
+  return (await listClosedWorkspaces(read, {})).some(({ id }) => id === workspaceId)
 }
 
 interface LinkOwner {
@@ -127,12 +133,12 @@ interface KnownRecipient extends LinkOwner {
 }
 
 /** Returns null for the service's own mail, which belongs to no workspace, and for a workspace that is being erased. */
-function findKnown(read: Read, recipientId: string): KnownRecipient | null {
-  const [link] = unsubscribeLinkOf(read, { recipientId })
-  const subject = findSubject(read, recipientId)
+async function findKnown(read: Read, recipientId: string): Promise<KnownRecipient | null> {
+  const [link] = await unsubscribeLinkOf(read, { recipientId })
+  const subject = await findSubject(read, recipientId)
   const owner = subject === null ? (link === undefined ? null : ofLink(link)) : ofSubject(subject)
   if (owner === null || owner.workspaceId === SERVICE_WORKSPACE) return null
-  if (isClosed(read, owner.workspaceId)) return null
+  if (await isClosed(read, owner.workspaceId)) return null
   return { ...owner, subject, linkState: linkStateOf(link) }
 }
 
@@ -154,10 +160,10 @@ function ofSubject({ recipient, email }: OutcomeSubject): LinkOwner {
   }
 }
 
-function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
-  const [recipient] = recipientOfAnyWorkspace(read, { id: recipientId })
+async function findSubject(read: Read, recipientId: string): Promise<OutcomeSubject | null> {
+  const [recipient] = await recipientOfAnyWorkspace(read, { id: recipientId })
   if (recipient === undefined) return null
-  const [email] = emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
+  const [email] = await emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
   return email === undefined ? null : { recipient, email }
 }
 

@@ -2,14 +2,14 @@
  * Counts what happened to the emails of each local day of a window, for plots: one line for each number. An email
  * counts on the day on which it was made, as in `email-metrics.ts`.
  */
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createDayFinder } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'
 
 const columns = ['sent', 'delivered', 'complained', 'bounced', 'failed', 'unique_opens', 'unique_clicks'] as const
 
-const bucketsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
+const bucketsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select(['bucket', ...columns])
@@ -48,7 +48,7 @@ export async function readDailyMetrics(read: Read, request: DailyRequest): Promi
     ...{ date, sent: 0, delivered: 0, bounced: 0, failed: 0, complained: 0, opened: 0, clicked: 0 },
   }))
   for await (const range of walkRanges(request)) {
-    for (const row of bucketsOfRange(read, range)) {
+    for (const row of await bucketsOfRange(read, range)) {
       const day = days[placeOf(row.bucket)]
       if (day === undefined) continue
       const delivered = row.delivered + row.complained

@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { keysOf } from '../../base/platform/records.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createTimeSeries, type Grouping, type Point } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'
@@ -24,7 +24,7 @@ const columns = keysOf(nothing)
 
 export type Sums = Readonly<typeof nothing>
 
-const sumsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
+const sumsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select((eb) => columns.map((column) => eb.fn.sum<number | null>(column).as(column)))
@@ -37,7 +37,7 @@ const sumsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
 
 const emailsOfBucket = sql<number>`${sql.raw(statuses.join(' + '))}`
 
-const totalsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
+const totalsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
     .select(['bucket', emailsOfBucket.as('total')])
@@ -65,9 +65,9 @@ export async function readEmailMetrics(read: Read, request: MetricsRequest): Pro
   const series = grouping === 'status' ? null : createTimeSeries(grouping, window, offsetAt)
   const sums = { ...nothing }
   for await (const range of walkRanges(request)) {
-    const [found] = sumsOfRange(read, range)
+    const [found] = await sumsOfRange(read, range)
     for (const column of columns) sums[column] += found?.[column] ?? 0
-    series?.add(totalsOfRange(read, range))
+    series?.add(await totalsOfRange(read, range))
   }
   return { sums, series: series?.toPoints() ?? statuses.map((status) => ({ period: status, count: sums[status] })) }
 }

@@ -9,7 +9,7 @@
 import { DAY } from '../../base/platform/time-units.js'
 import { isInJsonList } from '../../base/storage/db/json-list.js'
 import type { PageSlice } from '../../base/storage/db/paging.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { Window } from './window.js'
@@ -33,7 +33,7 @@ interface OfDomain {
   readonly domain: string
 }
 
-const leadersOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
+const leadersOfDay = prepareLongRead<OfDomain & { day: Timestamp; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select(['url', 'clicks'])
@@ -45,7 +45,7 @@ const leadersOfDay = prepareRead<OfDomain & { day: Timestamp; limit: number }>()
     .limit(slot('limit')),
 )
 
-const sumsOfLink = prepareRead<OfDomain & { url: string; days: Json<readonly string[]> }>()(({ db, slot }) =>
+const sumsOfLink = prepareLongRead<OfDomain & { url: string; days: Json<readonly string[]> }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select((eb) => [
@@ -82,7 +82,7 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
   const days: Timestamp[] = []
   for (let day = start; day < window.end; day += DAY) {
     if (day > start) await waitForStep()
-    const links = leadersOfDay(read, { workspaceId, domain, day, limit })
+    const links = await leadersOfDay(read, { workspaceId, domain, day, limit })
     if (links.length > 0) days.push(day)
     for (const { url, clicks } of links) found.add(url, clicks)
   }
@@ -105,7 +105,7 @@ async function addUp(read: Read, { workspaceId, domain, days, urls }: SumRequest
   const sums: LinkClicks[] = []
   for (const [place, url] of urls.entries()) {
     if (place % SUM_STEP === 0) await waitForStep()
-    const [sum] = sumsOfLink(read, { workspaceId, domain, url, days: list })
+    const [sum] = await sumsOfLink(read, { workspaceId, domain, url, days: list })
     const { clicks, unique_clicks, first_clicked_at, last_clicked_at } = sum ?? {}
     if (clicks == null || unique_clicks == null || first_clicked_at == null || last_clicked_at == null) continue
     sums.push({ url, clicks, unique_clicks, first_clicked_at, last_clicked_at })

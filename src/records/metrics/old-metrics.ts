@@ -63,8 +63,8 @@ const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) =>
 export async function removeOldMetrics({ read, commit }: Store, now: number): Promise<boolean> {
   const old = { day: Math.floor(now / DAY) - KEPT_METRICS_DAYS }
   const removals = [
-    ...(someOldEmailMetrics(read, old).length > 0 ? [removeEmailMetrics(old)] : []),
-    ...(someOldLinkMetrics(read, old).length > 0 ? [removeLinkMetrics(old)] : []),
+    ...((await someOldEmailMetrics(read, old)).length > 0 ? [removeEmailMetrics(old)] : []),
+    ...((await someOldLinkMetrics(read, old)).length > 0 ? [removeLinkMetrics(old)] : []),
   ]
   if (removals.length > 0) await commit(removals)
   return removals.length > 0

@@ -69,8 +69,8 @@ export function importSuppressions(
       return isRefusedLine(line) ? { refused: line } : { item: toSuppression(line, columns.provider, request, clock()) }
     },
     emptyReport: (columns) => ({ provider: columns?.provider ?? 'list', added: 0, known: 0, refused: 0, refusals: [] }),
-    planBatch: (suppressions, before) => {
-      const writes = addNewSuppressions(read, suppressions)
+    planBatch: async (suppressions, before) => {
+      const writes = await addNewSuppressions(read, suppressions)
       const known = before.known + suppressions.length - writes.length
       return { writes, report: { ...before, added: before.added + writes.length, known } }
     },
@@ -117,13 +117,17 @@ function formatMoment(text: string): string {
   return Number.isFinite(at) && Math.abs(at) < 8.64e15 ? formatTimestamp(Math.floor(at)) : formatForDisplay(text)
 }
 
-function addNewSuppressions(read: Read, portion: readonly NewSuppression[]): readonly Write[] {
+async function addNewSuppressions(read: Read, portion: readonly NewSuppression[]): Promise<readonly Write[]> {
   const seen = new Set<string>()
-  return portion.flatMap((suppression) => {
-    const key = suppression.email.toLowerCase()
-    if (seen.has(key)) return []
-    seen.add(key)
-    const there = findSuppression(read, suppression.workspaceId, suppression.email)
-    return there === undefined ? [addNewSuppression(suppression)] : []
-  })
+  return (
+    await Promise.all(
+      portion.map(async (suppression) => {
+        const key = suppression.email.toLowerCase()
+        if (seen.has(key)) return []
+        seen.add(key)
+        const there = await findSuppression(read, suppression.workspaceId, suppression.email)
+        return there === undefined ? [addNewSuppression(suppression)] : []
+      }),
+    )
+  ).flat()
 }

@@ -4,12 +4,13 @@
  * A query takes longer than all other checks of a recipient, and almost always finds nothing. So the lists of
  * workspaces are cached, unless they are long, and an address that is not on the list needs no query. An address on the
  * list is looked up, so that a removal takes effect at once. The commit that adds an address also adds it to the cache
- * (`watch`). After a commit of another process the cache is dropped.
+ * (`watch`); a list whose load began before is not kept. After a commit of another process the cache is dropped.
  *
  * Limits: lists of up to 10,000 addresses, 100,000 addresses in total. Longer lists are not cached.
  */
 import type { Address } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
+import { SharedLoads } from '../../base/platform/shared-loads.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { Commit } from '../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
@@ -33,6 +34,7 @@ const selectAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({
 
 export class SuppressionCache {
   private readonly lists: LruCache<CachedList>
+  private readonly loads = new SharedLoads<CachedList>()
 
   constructor(
     private readonly read: Read,
@@ -42,22 +44,22 @@ export class SuppressionCache {
     this.lists = createLruCache<CachedList>({ max: limits.totalAddresses, weightOf })
   }
 
-  isSuppressed(workspaceId: string, address: Address): boolean {
-    return this.mayHave(workspaceId, address) && isSuppressed(this.read, workspaceId, address)
+  async isSuppressed(workspaceId: string, address: Address): Promise<boolean> {
+    return (await this.mayHave(workspaceId, address)) && (await isSuppressed(this.read, workspaceId, address))
   }
 
   /** Returns why the address is suppressed, or null if it is not. */
-  findReason(workspaceId: string, address: Address): SuppressionReason | null {
-    if (!this.mayHave(workspaceId, address)) return null
-    return findSuppression(this.read, workspaceId, address)?.reason ?? null
+  async findReason(workspaceId: string, address: Address): Promise<SuppressionReason | null> {
+    if (!(await this.mayHave(workspaceId, address))) return null
+    return (await findSuppression(this.read, workspaceId, address))?.reason ?? null
   }
 
   /** Returns the same commit, whose additions enter the cache. */
   watch(commit: Commit): Commit {
-    return (writes) => {
-      if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
+    return (writes, options) => {
+      if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes, options)
       // This also happens after an error, when it is unknown whether the additions are on disk.
-      return commit(writes).finally(() => {
+      return commit(writes, options).finally(() => {
         for (const write of writes) {
           const added = findAddedSuppression(write)
           if (added !== null) this.addAddress(added)
@@ -68,23 +70,30 @@ export class SuppressionCache {
 
   drop(): void {
     this.lists.clear()
+    this.loads.forgetAll()
   }
 
-  private mayHave(workspaceId: string, address: Address): boolean {
-    return this.loadList(workspaceId)?.has(address.toLowerCase()) ?? true
+  private async mayHave(workspaceId: string, address: Address): Promise<boolean> {
+    const { addresses } = this.lists.get(workspaceId) ?? (await this.joinLoad(workspaceId))
+    return addresses?.has(address.toLowerCase()) ?? true
   }
 
-  private loadList(workspaceId: string): Set<string> | null {
-    const cached = this.lists.get(workspaceId)
-    if (cached !== undefined) return cached.addresses
+  private joinLoad(workspaceId: string): Promise<CachedList> {
+    return this.loads.join(
+      workspaceId,
+      () => this.load(workspaceId),
+      (list) => this.lists.set(workspaceId, list),
+    )
+  }
+
+  private async load(workspaceId: string): Promise<CachedList> {
     const { addressesPerList: max } = this.limits
-    const rows = selectAddresses(this.read, { workspaceId, limit: max + 1 })
-    const addresses = rows.length > max ? null : new Set(rows.map(({ email }) => email))
-    this.lists.set(workspaceId, { addresses })
-    return addresses
+    const rows = await selectAddresses(this.read, { workspaceId, limit: max + 1 })
+    return { addresses: rows.length > max ? null : new Set(rows.map(({ email }) => email)) }
   }
 
   private addAddress({ workspace_id: workspaceId, email }: Suppression): void {
+    this.loads.forget(workspaceId)
     const list = this.lists.peek(workspaceId)?.addresses
     if (list == null || list.has(email)) return
     if (list.size >= this.limits.addressesPerList) this.lists.set(workspaceId, { addresses: null })

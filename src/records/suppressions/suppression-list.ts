@@ -46,7 +46,10 @@ const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }
     .limit(slot('limit')),
 )
 
-export function listSuppressions(read: Read, { workspaceId, reason, after, limit }: SuppressionPage): Suppression[] {
+export async function listSuppressions(
+  read: Read,
+  { workspaceId, reason, after, limit }: SuppressionPage,
+): Promise<Suppression[]> {
   const page = { workspaceId, before: after ?? MAX_ID, limit }
-  return reason === undefined ? selectPage(read, page) : selectPageByReason(read, { ...page, reason })
+  return reason === undefined ? await selectPage(read, page) : await selectPageByReason(read, { ...page, reason })
 }

@@ -1,5 +1,5 @@
 /** Finds suppressed addresses that begin with a text, in the order of the addresses, in pages. */
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { Suppression } from './suppressions.js'
 
@@ -22,7 +22,7 @@ interface PageQuery {
   limit: number
 }
 
-const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
+const selectPage = prepareLongRead<PageQuery>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')
     .selectAll()
@@ -33,7 +33,7 @@ const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }>()(({ db, slot }) =>
+const selectPageByReason = prepareLongRead<PageQuery & { reason: SuppressionReason }>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')
     .selectAll()
@@ -48,13 +48,13 @@ const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }
 /** A character that sorts after every character of an address. */
 const LAST_CHARACTER = '\u{10ffff}'
 
-export function searchSuppressions(
+export async function searchSuppressions(
   read: Read,
   { workspaceId, beginning, reason, after, limit }: SuppressionSearch,
-): readonly Suppression[] {
+): Promise<readonly Suppression[]> {
   const prefix = beginning.toLowerCase()
   // A space sorts before every character that a longer domain could continue with.
   const from = after === undefined || after < prefix ? prefix : `${after} `
   const page = { workspaceId, from, end: `${prefix}${LAST_CHARACTER}`, limit }
-  return reason === undefined ? selectPage(read, page) : selectPageByReason(read, { ...page, reason })
+  return reason === undefined ? await selectPage(read, page) : await selectPageByReason(read, { ...page, reason })
 }

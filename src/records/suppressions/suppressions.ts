@@ -107,7 +107,7 @@ export async function suppress({ read, commit }: Store, suppression: NewSuppress
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error
     }
-    const [record] = suppressionByEmail(read, row)
+    const [record] = await suppressionByEmail(read, row)
     if (record !== undefined) return { record, isNew: false }
     // The address was removed between the commit and the read, so it can be added again.
   }
@@ -137,10 +137,14 @@ const suppressionByEmail = prepareRead<{ workspace_id: string; email: string }>(
     .where('email', '=', slot('email')),
 )
 
-export function findSuppression(read: Read, workspaceId: string, address: Address): Suppression | undefined {
-  return suppressionByEmail(read, { workspace_id: workspaceId, email: address.toLowerCase() })[0]
+export async function findSuppression(
+  read: Read,
+  workspaceId: string,
+  address: Address,
+): Promise<Suppression | undefined> {
+  return (await suppressionByEmail(read, { workspace_id: workspaceId, email: address.toLowerCase() }))[0]
 }
 
-export function isSuppressed(read: Read, workspaceId: string, address: Address): boolean {
-  return findSuppression(read, workspaceId, address) !== undefined
+export async function isSuppressed(read: Read, workspaceId: string, address: Address): Promise<boolean> {
+  return (await findSuppression(read, workspaceId, address)) !== undefined
 }

@@ -4,6 +4,7 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Log } from '../../base/platform/log.js'
+import { shareWaitingRun } from '../../base/platform/serial-runner.js'
 import type { ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
 import type { NoticeWriter } from '../../operations/notices/notice-writer.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
@@ -16,7 +17,7 @@ import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
 import type { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
 import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
 import type { TemplateCache } from '../../workspaces/content/template-cache.js'
 import type { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
 import type { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
@@ -55,7 +56,7 @@ interface DomainCaches {
 interface ChangedParts extends DomainCaches {
   readonly apiKeyCache: ApiKeyCache
   readonly operatorWorkspace: OperatorWorkspaceCache
-  readonly workspaceOwners: WorkspaceOwners
+  readonly workspaces: WorkspaceDirectory
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly templates: TemplateCache
@@ -73,9 +74,13 @@ interface ChangedParts extends DomainCaches {
 /** Sessions of submission, which end when their principal may no longer send. */
 interface Sessions {
   endSessions(where: (principal: Principal) => boolean): void
+  recheckSessions(isValid: (principal: Principal) => Promise<boolean>): Promise<void>
 }
 
 export class Changes {
+  /** Runs never overlap. Calls while a run waits for the one before it share it. */
+  private readonly readAgain = shareWaitingRun(() => this.readNow())
+
   constructor(
     private readonly parts: ChangedParts,
     private readonly submission: Sessions,
@@ -91,19 +96,33 @@ export class Changes {
     this.parts.people.notices.wake()
   }
 
-  /** Members change rarely, so all keys leave the cache. */
-  memberChanged({ workspaceId, userId, removed }: ChangedMember): void {
-    this.parts.apiKeyCache.drop()
-    this.parts.workspaceOwners.forget(workspaceId)
-    if (!removed) return
-    this.submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+  /** This process has made the workspace, or has given it another plan. It is in effect when it resolves. */
+  async workspaceChanged(workspaceId: string): Promise<void> {
+    try {
+      await this.parts.workspaces.learn(workspaceId)
+    } catch (error) {
+      this.log.error({ err: error, workspace: workspaceId }, 'a workspace cannot be read')
+    }
   }
 
-  workspaceClosed(workspaceId: string): void {
-    this.anything()
+  /** Members change rarely, so all keys leave the cache. */
+  async memberChanged({ workspaceId, userId, removed }: ChangedMember): Promise<void> {
+    this.parts.apiKeyCache.drop()
+    if (removed) {
+      this.submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    }
+    await this.workspaceChanged(workspaceId)
+  }
+
+  /** Nothing of the workspace is accepted, signed or delivered any more. */
+  async workspaceClosed(workspaceId: string): Promise<void> {
+    this.forgetAll()
     this.submission.endSessions((principal) => principal.workspaceId === workspaceId)
     this.parts.webhooks.closeWorkspace(workspaceId)
     this.parts.people.erasures.begin(workspaceId)
+    this.parts.exports.refresh()
+    await this.workspaceChanged(workspaceId)
+    await this.parts.broadcasts.recheck()
   }
 
   domainChanged(domain: DomainRef): void {
@@ -117,22 +136,33 @@ export class Changes {
   }
 
   /** Its URL, types or state changed, or it is new or has deliveries that are due. */
-  webhookChanged(webhook: ChangedWebhook): void {
-    this.parts.webhooks.refresh(webhook)
+  async webhookChanged(webhook: ChangedWebhook): Promise<void> {
+    await this.parts.webhooks.refresh(webhook)
   }
 
   /** Resolves when its deliveries are removed, or after a while; then the removal goes on by itself. */
-  webhookDeleted(webhook: ChangedWebhook): Promise<void> {
-    this.parts.webhooks.refresh(webhook)
+  async webhookDeleted(webhook: ChangedWebhook): Promise<void> {
+    await this.parts.webhooks.refresh(webhook)
     return this.parts.deletedWebhooks.start(webhook)
   }
 
-  /** Another process has made a commit, which may have changed anything, or a workspace is closed. */
-  anything(): void {
+  /**
+   * Another process has made a commit, which may have changed anything. The change is in effect when it resolves. It
+   * rejects if something cannot be read now.
+   */
+  async anything(): Promise<void> {
+    this.forgetAll()
+    this.parts.domainChecks.wake()
+    this.parts.webhooks.reload()
+    this.parts.exports.refresh()
+    await this.readAgain()
+  }
+
+  /** Drops all that is read again when it is needed. */
+  private forgetAll(): void {
     const { parts } = this
     parts.apiKeyCache.drop()
     parts.operatorWorkspace.drop()
-    parts.workspaceOwners.drop()
     parts.domains.drop()
     parts.receivingDomains.drop()
     parts.forwardRules.drop()
@@ -140,18 +170,23 @@ export class Changes {
     parts.signing.forgetKeys()
     parts.suppressions.drop()
     parts.templates.drop()
-    parts.limits.plans.drop()
-    parts.delivery.refresh()
-    parts.domainChecks.wake()
-    parts.webhooks.reload()
-    parts.broadcasts.recheck()
-    parts.exports.refresh()
-    this.endRevoked()
   }
 
-  private endRevoked(): void {
+  /** All of them begin at once. One that fails does not stop the others. */
+  private async readNow(): Promise<void> {
+    const { workspaces, delivery, broadcasts } = this.parts
+    const outcomes = await Promise.allSettled([
+      this.endRevoked(),
+      workspaces.reload(),
+      delivery.refresh(),
+      broadcasts.recheck(),
+    ])
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+
+  private async endRevoked(): Promise<void> {
     try {
-      this.submission.endSessions((principal) => !this.parts.apiKeyCache.isStillValid(principal))
+      await this.submission.recheckSessions((principal) => this.parts.apiKeyCache.isStillValid(principal))
     } catch (error) {
       // Each session checks its key again at its next message.
       this.log.error({ err: error }, 'keys cannot be read')

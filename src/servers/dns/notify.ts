@@ -22,7 +22,8 @@ const CHECK_INTERVAL = 1000
 /** Milliseconds to wait for the answer to each try. */
 const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
-export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
+/** A check that takes longer than the interval delays the next one. `stop` resolves when none is under way. */
+export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => Promise<void> } {
   const transport = new DnsTransport()
   let [notifiedSerial, stopped] = [-1, false]
 
@@ -38,10 +39,10 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
     if (!stopped) log.warn({ server: server.address, serial }, 'a secondary of the service zone does not answer')
   }
 
-  function checkForChange(): void {
+  async function checkForChange(): Promise<void> {
     try {
-      const serial = zone.readSerial()
-      if (serial === notifiedSerial) return
+      const serial = await zone.readSerial()
+      if (stopped || serial === notifiedSerial) return
       notifiedSerial = serial
       for (const server of notify) void notifyServer(server, serial)
     } catch (error) {
@@ -49,13 +50,20 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
     }
   }
 
-  checkForChange()
-  const timer = setInterval(checkForChange, CHECK_INTERVAL)
+  let check: Promise<void> | null = null
+  const beginCheck = (): void => {
+    check ??= checkForChange().finally(() => {
+      check = null
+    })
+  }
+  beginCheck()
+  const timer = setInterval(beginCheck, CHECK_INTERVAL)
   return {
-    stop: () => {
+    stop: async () => {
       stopped = true
       clearInterval(timer)
       transport.cancel()
+      await check
     },
   }
 }

@@ -44,7 +44,7 @@ export class Responder {
   constructor(private readonly deps: ResponderDeps) {}
 
   /** Null if nothing is sent. */
-  respondOverUdp(message: Buffer, client: string): Buffer | null {
+  async respondOverUdp(message: Buffer, client: string): Promise<Buffer | null> {
     const { zone, rateLimiter, clock } = this.deps
     const incoming = parseQuery(message)
     if (incoming.kind === 'drop') return null
@@ -52,7 +52,7 @@ export class Responder {
     const reply =
       incoming.kind === 'fault'
         ? buildErrorReply(incoming.code)
-        : this.answerSafely(() => answerUdpQuery(zone, incoming.query, () => this.isSecondary(client)))
+        : await this.answerSafely(() => answerUdpQuery(zone, incoming.query, () => this.isSecondary(client)))
     const verdict = rateLimiter.check(client, rateKeyOf(reply), clock())
     if (verdict === 'drop') return null
     return verdict === 'truncate'
@@ -61,31 +61,38 @@ export class Responder {
   }
 
   /** Empty if the message was no query. A transfer has many replies; it throws when it cannot continue. */
-  respondOverTcp(message: Buffer, client: string): Iterable<Buffer> {
+  async *respondOverTcp(message: Buffer, client: string): AsyncGenerator<Buffer> {
     const { zone } = this.deps
     const incoming = parseQuery(message)
-    if (incoming.kind === 'drop') return []
-    if (incoming.kind === 'fault') return [encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)]
+    if (incoming.kind === 'drop') return
+    if (incoming.kind === 'fault') {
+      yield encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)
+      return
+    }
     const { query } = incoming
-    if (isTransfer(query) && isOfZone(zone, query) && this.isSecondary(client)) return this.streamTransfer(query)
-    const reply = isTransfer(query) ? buildErrorReply('REFUSED') : this.answerSafely(() => answerQuery(zone, query))
-    return [encodeReply(query, reply, MAX_TCP_MESSAGE)]
+    if (isTransfer(query) && isOfZone(zone, query) && this.isSecondary(client)) yield* this.streamTransfer(query)
+    else yield encodeReply(query, await this.answerOverTcp(query), MAX_TCP_MESSAGE)
+  }
+
+  private async answerOverTcp(query: Query): Promise<DnsResponse> {
+    if (isTransfer(query)) return buildErrorReply('REFUSED')
+    return this.answerSafely(() => answerQuery(this.deps.zone, query))
   }
 
   private isSecondary(client: string): boolean {
     return isInSomeNetwork(this.deps.secondaries, client)
   }
 
-  private answerSafely(answer: () => DnsResponse): DnsResponse {
+  private async answerSafely(answer: () => Promise<DnsResponse>): Promise<DnsResponse> {
     try {
-      return answer()
+      return await answer()
     } catch (error) {
       this.logFault(error)
       return buildErrorReply('SERVFAIL')
     }
   }
 
-  private *streamTransfer(query: Query): Generator<Buffer> {
+  private async *streamTransfer(query: Query): AsyncGenerator<Buffer> {
     try {
       yield* encodeTransfer(this.deps.zone, query)
     } catch (error) {
@@ -111,7 +118,7 @@ function isOfZone(zone: ServiceZone, query: Query): boolean {
 }
 
 /** Transfers need TCP. IXFR is answered with the SOA record, after which the client uses TCP (RFC 1995 section 2). */
-function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): DnsResponse {
+async function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): Promise<DnsResponse> {
   if (!isTransfer(query)) return answerQuery(zone, query)
   if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
   if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
@@ -137,29 +144,34 @@ function findPublishedType(type: number): RecordData['type'] | undefined {
  * how long the answer may be cached (RFC 2308). A question for ANY gets one type of record (RFC 8482), so that a query
  * with a forged source address draws only a small response.
  */
-function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): DnsResponse {
+async function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): Promise<DnsResponse> {
   if (ofClass !== CLASS_IN || !isInside(name, zone.name)) return buildErrorReply('REFUSED')
   if (type === recordTypes.OPT) return buildErrorReply('FORMERR')
   if (type >= META_TYPES.from && type <= META_TYPES.to) return buildErrorReply('NOTIMP')
-  const records = zone.findRecords(name)
+  const records = await zone.findRecords(name)
   if (records === null) return buildNegativeReply(zone, 'NXDOMAIN')
   const recordType = type === recordTypes.ANY ? records[0]?.data.type : findPublishedType(type)
   const answers = records.filter(({ data }) => data.type === recordType)
   if (answers.length === 0) return buildNegativeReply(zone, 'NOERROR')
-  return { code: 'NOERROR', authoritative: true, answers, authorities: [], additionals: findAdditionals(zone, answers) }
+  return {
+    code: 'NOERROR',
+    authoritative: true,
+    answers,
+    authorities: [],
+    additionals: await findAdditionals(zone, answers),
+  }
 }
 
-function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): DnsResponse {
-  const soa = zone.readSoa()
+async function buildNegativeReply(zone: ServiceZone, code: 'NXDOMAIN' | 'NOERROR'): Promise<DnsResponse> {
+  const soa = await zone.readSoa()
   const authorities = [{ ...soa, ttl: Math.min(soa.ttl, soa.data.negativeTtl) }]
   return { code, authoritative: true, answers: [], authorities, additionals: [] }
 }
 
 /** The addresses of the hosts that the answer names, which saves the client a question. */
-function findAdditionals(zone: ServiceZone, answers: readonly ZoneRecord[]): readonly ZoneRecord[] {
+async function findAdditionals(zone: ServiceZone, answers: readonly ZoneRecord[]): Promise<readonly ZoneRecord[]> {
   const hosts = answers.flatMap(({ data }) => (data.type === 'MX' || data.type === 'NS' ? [data.host] : []))
-  return hosts
-    .filter((host) => isInside(host, zone.name))
-    .flatMap((host) => zone.findRecords(host) ?? [])
-    .filter(({ data }) => data.type === 'A' || data.type === 'AAAA')
+  const own = hosts.filter((host) => isInside(host, zone.name))
+  const found = await Promise.all(own.map((host) => zone.findRecords(host)))
+  return found.flatMap((records) => records ?? []).filter(({ data }) => data.type === 'A' || data.type === 'AAAA')
 }

@@ -43,7 +43,7 @@ export function serveConnection(
     for await (const message of readMessages(socket)) {
       ;[busy, asked] = [true, true]
       let sent = 0
-      for (const reply of responder.respondOverTcp(message, client)) {
+      for await (const reply of responder.respondOverTcp(message, client)) {
         deadline.extend()
         await sendReply(socket, reply)
         sent += 1

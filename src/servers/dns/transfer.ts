@@ -9,7 +9,7 @@
 
 import { recordTypes, responseCodes } from '../../base/platform/dns/codes.js'
 import type { ServiceZone } from '../../workspaces/domains/zone/zone.js'
-import type { ZoneRecord } from '../../workspaces/domains/zone/zone-records.js'
+import type { SoaRecord, ZoneRecord } from '../../workspaces/domains/zone/zone-records.js'
 import type { Query } from './query.js'
 import { encodeRecord } from './reply.js'
 
@@ -22,15 +22,15 @@ export class TransferOutdated extends Error {
 const MAX_RECORD_OCTETS = 16_384
 
 /** Throws `TransferOutdated`. */
-export function* encodeTransfer(zone: ServiceZone, query: Query): Generator<Buffer> {
-  const soa = zone.readSoa()
+export async function* encodeTransfer(zone: ServiceZone, query: Query): AsyncGenerator<Buffer> {
+  const soa = await zone.readSoa()
   if (query.type === recordTypes.IXFR && query.serial !== null && !isOlderSerial(query.serial, soa.data.serial)) {
     yield encodeTransferMessage(query, [encodeRecord(soa, '')])
     return
   }
   let part: Buffer[] = []
   let size = 0
-  for (const record of iterateRecords(zone, soa)) {
+  for await (const record of iterateRecords(zone, soa)) {
     const octets = encodeRecord(record, '')
     if (size + octets.length > MAX_RECORD_OCTETS) {
       yield encodeTransferMessage(query, part)
@@ -44,11 +44,11 @@ export function* encodeTransfer(zone: ServiceZone, query: Query): Generator<Buff
 }
 
 /** The SOA record opens and closes it (RFC 5936 section 2.2). */
-function* iterateRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['readSoa']>): Generator<ZoneRecord> {
+async function* iterateRecords(zone: ServiceZone, soa: SoaRecord): AsyncGenerator<ZoneRecord> {
   yield soa
-  for (const page of zone.readPages()) {
+  for await (const page of zone.readPages()) {
     yield* page
-    if (zone.readSerial() !== soa.data.serial) throw new TransferOutdated('the zone has changed')
+    if ((await zone.readSerial()) !== soa.data.serial) throw new TransferOutdated('the zone has changed')
   }
   yield soa
 }

@@ -26,14 +26,14 @@ interface FormSubmission {
 }
 
 /** Throws a Refusal. */
-export function renderInvitation(deps: AcceptDeps, { query, now }: PageView): Page {
+export async function renderInvitation(deps: AcceptDeps, { query, now }: PageView): Promise<Page> {
   return renderFormPage(deps, { token: query.get('token') ?? '', now, status: 200, fault: null, name: '' })
 }
 
 /** Rejects with a Refusal. */
 export async function submitInvitation(deps: AcceptDeps, { form, remoteAddress, now }: FormSubmission): Promise<Page> {
   const token = form.get('token') ?? ''
-  const { hasAccount, workspace, email } = findOpenInvitation(deps, token, now)
+  const { hasAccount, workspace, email } = await findOpenInvitation(deps, token, now)
   const fullName = hasAccount ? '' : parseName(form)
   const password = form.get('password') ?? ''
   if (password === '' || Buffer.byteLength(password) > MAX_PASSWORD_BYTES) {
@@ -57,15 +57,15 @@ the dashboard. <a href="docs">What it can do</a></p>
 }
 
 /** The same form with the fault. Null if the invitation is no longer open. */
-export function renderFormAgain(
+export async function renderFormAgain(
   deps: AcceptDeps,
   submission: Omit<FormSubmission, 'remoteAddress'>,
   status: number,
   fault: string,
-): Page | null {
+): Promise<Page | null> {
   const { form, now } = submission
   try {
-    return renderFormPage(deps, {
+    return await renderFormPage(deps, {
       token: form.get('token') ?? '',
       now,
       status,
@@ -93,7 +93,7 @@ interface FormValues {
   readonly name: string
 }
 
-function renderFormPage(deps: AcceptDeps, { token, now, status, fault, name }: FormValues): Page {
+async function renderFormPage(deps: AcceptDeps, { token, now, status, fault, name }: FormValues): Promise<Page> {
   const {
     workspace,
     email,
@@ -101,7 +101,7 @@ function renderFormPage(deps: AcceptDeps, { token, now, status, fault, name }: F
     hasAccount,
     invited_by_name: byName,
     invited_by_email: byEmail,
-  } = findOpenInvitation(deps, token, now)
+  } = await findOpenInvitation(deps, token, now)
   const by = byName === '' ? byEmail : `${byName} (${byEmail})`
   const task = hasAccount
     ? 'This address has an account here: show that it is yours with its password.'

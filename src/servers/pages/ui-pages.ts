@@ -86,13 +86,15 @@ export class UiPages {
     const { acceptDeps } = this.deps
     const getPage = this.fixedPages.get(path)
     if (getPage !== undefined) return getPage()
-    return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
+    return form === null
+      ? await renderInvitation(acceptDeps, request)
+      : submitInvitation(acceptDeps, { ...request, form })
   }
 
-  showError(status: number, message: string, request: PageRequest | null): Page {
+  async showError(status: number, message: string, request: PageRequest | null): Promise<Page> {
     if (request?.path !== INVITATION_PATH) return renderNotePage(status, 'This page cannot be shown', `${message}.`)
     const { form, now } = request
-    const again = form === null ? null : renderFormAgain(this.deps.acceptDeps, { form, now }, status, message)
+    const again = form === null ? null : await renderFormAgain(this.deps.acceptDeps, { form, now }, status, message)
     return again ?? renderInvitationError(status, message)
   }
 }

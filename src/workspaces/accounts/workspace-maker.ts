@@ -21,26 +21,26 @@ type Setting = Pick<LimitsConfig, 'create_workspaces'>
  * Finds the workspace whose plan bounds that of the new one: the caller's own, or the oldest that the user owns.
  * Throws a Refusal `forbidden` that says who may make one.
  */
-export function requireMakersWorkspace(read: Read, principal: Principal, setting: Setting): string {
-  requireUnbound(read, principal, 'create a workspace')
+export async function requireMakersWorkspace(read: Read, principal: Principal, setting: Setting): Promise<string> {
+  await requireUnbound(read, principal, 'create a workspace')
   const { workspaceId, userId } = principal
-  if (userId === null || roleIn(read, { workspaceId, userId }).length === 0) {
+  if (userId === null || (await roleIn(read, { workspaceId, userId })).length === 0) {
     throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   }
   return setting.create_workspaces === 'operator'
-    ? requireOperatorsWorkspace(read, userId)
-    : requireOwnedWorkspace(read, workspaceId, userId)
+    ? await requireOperatorsWorkspace(read, userId)
+    : await requireOwnedWorkspace(read, workspaceId, userId)
 }
 
-function requireOperatorsWorkspace(read: Read, userId: string): string {
-  const workspaceId = findOperatedBy(read, userId)
+async function requireOperatorsWorkspace(read: Read, userId: string): Promise<string> {
+  const workspaceId = await findOperatedBy(read, userId)
   if (workspaceId !== null) return workspaceId
   throw buildMakerRefusal('operator', 'only the operator of the service creates workspaces')
 }
 
-function requireOwnedWorkspace(read: Read, workspaceId: string, userId: string): string {
-  if (ownerOf(read, { workspaceId })[0]?.user_id === userId) return workspaceId
-  const [oldest] = oldestOwned(read, { userId })
+async function requireOwnedWorkspace(read: Read, workspaceId: string, userId: string): Promise<string> {
+  if ((await ownerOf(read, { workspaceId }))[0]?.user_id === userId) return workspaceId
+  const [oldest] = await oldestOwned(read, { userId })
   if (oldest?.id != null) return oldest.id
   throw buildMakerRefusal('owners', 'only a user who owns a workspace may create another')
 }

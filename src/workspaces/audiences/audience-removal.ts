@@ -94,7 +94,7 @@ async function removeAudienceContacts(
   audience: DeletedAudience,
   signal: AbortSignal,
 ): Promise<void> {
-  while (findAnyContact(read, audience).length > 0) {
+  while ((await findAnyContact(read, audience)).length > 0) {
     signal.throwIfAborted()
     await commit([removeContactBatch(audience)])
   }
@@ -114,7 +114,7 @@ export type AudienceRemovalRunner = RemovalRunner<DeletedAudience>
 export function createAudienceRemovalRunner(deps: AudienceRemovalRunnerDeps): AudienceRemovalRunner {
   const { read, commit, log, maxWait, retryDelay } = deps
   return new RemovalRunner<DeletedAudience>({
-    listPending: () => listPendingRemovals(read, {}),
+    listPending: async () => listPendingRemovals(read, {}),
     remove: (audience, signal) => removeAudienceContacts({ read, commit }, audience, signal),
     onFault: (err, { workspaceId: workspace, audienceId: audience }) =>
       log.error({ err, workspace, audience }, 'contacts of a deleted audience cannot be removed now'),

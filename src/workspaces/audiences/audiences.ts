@@ -92,9 +92,10 @@ export async function listAudiences(
   workspaceId: string,
   { after, offset, limit }: PageSlice,
 ): Promise<readonly CountedAudience[]> {
-  const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
+  const findSkippedId = async (before: string, skip: number) =>
+    (await skipAudiences(read, { workspaceId, before, skip }))[0]?.id
   const before = await seekOffset(after ?? MAX_ID, offset, findSkippedId)
-  return before === null ? [] : listAudiencesBefore(read, { workspaceId, before, limit })
+  return before === null ? [] : await listAudiencesBefore(read, { workspaceId, before, limit })
 }
 
 const listAudiencesBefore = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
@@ -105,13 +106,13 @@ const listAudiencesBefore = prepareRead<{ workspaceId: string; before: string; l
     .limit(slot('limit')),
 )
 
-export function audienceById(read: Read, workspaceId: string, id: string): CountedAudience | undefined {
-  return byId(read, { workspaceId, id })[0]
+export async function audienceById(read: Read, workspaceId: string, id: string): Promise<CountedAudience | undefined> {
+  return (await byId(read, { workspaceId, id }))[0]
 }
 
 /** Throws a Refusal `audience-not-found`. */
-export function requireAudience(read: Read, workspaceId: string, id: string): CountedAudience {
-  const found = audienceById(read, workspaceId, id)
+export async function requireAudience(read: Read, workspaceId: string, id: string): Promise<CountedAudience> {
+  const found = await audienceById(read, workspaceId, id)
   if (found === undefined) throw buildNotFoundRefusal(id)
   return found
 }

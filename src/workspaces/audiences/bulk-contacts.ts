@@ -5,6 +5,7 @@
  * A repeated id counts once. The commit asserts the state that the operation was planned on, so the counts are
  * exact. After a conflict it plans again.
  */
+import { filterAsync } from '../../base/platform/async-filter.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/db/write.js'
@@ -32,7 +33,7 @@ export async function applyBulkOperation(
 ): Promise<BulkCounts> {
   const unique = [...new Set(ids)]
   for (;;) {
-    const writes = planWrites(read, workspaceId, operation, unique, now)
+    const writes = await planWrites(read, workspaceId, operation, unique, now)
     try {
       if (writes.length > 0) await commit([...buildTargetAssertion(workspaceId, operation), ...writes])
       return { affected: writes.length, skipped: unique.length - writes.length }
@@ -46,15 +47,19 @@ function buildTargetAssertion(workspaceId: string, operation: BulkOperation): re
   return operation.kind === 'move' ? [assertAudienceExists({ workspaceId, id: operation.audienceId })] : []
 }
 
-function planWrites(
+async function planWrites(
   read: Read,
   workspaceId: string,
   operation: BulkOperation,
   ids: readonly string[],
   now: number,
-): readonly Write[] {
-  if (operation.kind === 'move') requireAudience(read, workspaceId, operation.audienceId)
-  const contacts = ids.flatMap((id) => contactById(read, workspaceId, id) ?? [])
+): Promise<readonly Write[]> {
+  if (operation.kind === 'move') await requireAudience(read, workspaceId, operation.audienceId)
+  const contacts: Contact[] = []
+  for (const id of ids) {
+    const contact = await contactById(read, workspaceId, id)
+    if (contact !== undefined) contacts.push(contact)
+  }
   switch (operation.kind) {
     case 'delete':
       return contacts.map(({ id }) => removeContact({ workspaceId, id }))
@@ -65,24 +70,26 @@ function planWrites(
         .filter((contact) => contact.subscribed !== subscribed)
         .map(({ id }) => setSubscribed({ workspaceId, id, subscribed, before: subscribed === 1 ? 0 : 1, now }))
     }
-    case 'move':
-      return filterMovable(read, workspaceId, operation.audienceId, contacts).map(({ id, audience_id }) =>
+    case 'move': {
+      const movable = await filterMovable(read, workspaceId, operation.audienceId, contacts)
+      return movable.map(({ id, audience_id }) =>
         setAudience({ workspaceId, id, before: audience_id, audienceId: operation.audienceId, now }),
       )
+    }
   }
 }
 
 /** Keeps the contacts that can be moved. Of several contacts with one address it keeps only the first. */
-function filterMovable(
+async function filterMovable(
   read: Read,
   workspaceId: string,
   audienceId: string,
   contacts: readonly Contact[],
-): readonly Contact[] {
+): Promise<readonly Contact[]> {
   const coming = new Set<string>()
-  return contacts.filter(({ audience_id, email_key }) => {
+  return filterAsync(contacts, async ({ audience_id, email_key }) => {
     if (audience_id === audienceId || coming.has(email_key)) return false
-    if (findContactInAudience(read, workspaceId, audienceId, email_key) !== undefined) return false
+    if ((await findContactInAudience(read, workspaceId, audienceId, email_key)) !== undefined) return false
     coming.add(email_key)
     return true
   })

@@ -7,7 +7,7 @@
  */
 import type { Address } from '../../base/mail/address.js'
 import { MAX_ID, type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
@@ -17,8 +17,8 @@ export interface ContactFilter {
   readonly audienceId: string | null
 }
 
-export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
-  return selectCount(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
+export async function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): Promise<number> {
+  return (await selectCount(read, { workspaceId, list: audienceId ?? 'all' }))[0]?.count ?? 0
 }
 
 export async function listContacts(
@@ -26,22 +26,22 @@ export async function listContacts(
   filter: ContactFilter,
   { after, offset, limit }: PageSlice,
 ): Promise<readonly Contact[]> {
-  if (offset >= countContacts(read, filter)) return []
+  if (offset >= (await countContacts(read, filter))) return []
   const place = await seekOffset(
     after ?? MAX_ID,
     offset,
-    (before, skip) => skipContacts(read, filter, before, skip)[0]?.id,
+    async (before, skip) => (await skipContacts(read, filter, before, skip))[0]?.id,
   )
-  return place === null ? [] : listContactsBefore(read, filter, place, limit)
+  return place === null ? [] : await listContactsBefore(read, filter, place, limit)
 }
 
 /** The ids of contacts with one address, newest first. Each audience has at most one. */
-export function findContactIds(
+export async function findContactIds(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   email: Address,
-): readonly string[] {
-  return contactIdsByKey(read, { workspaceId, key: email.toLowerCase() })
+): Promise<readonly string[]> {
+  return (await contactIdsByKey(read, { workspaceId, key: email.toLowerCase() }))
     .filter(({ audience_id }) => audienceId === null || audience_id === audienceId)
     .map(({ id }) => id)
     .sort()
@@ -56,7 +56,7 @@ export async function* readContactPages(
 ): AsyncGenerator<readonly Contact[]> {
   let before = MAX_ID
   for (;;) {
-    const page = listContactsBefore(read, filter, before, limit)
+    const page = await listContactsBefore(read, filter, before, limit)
     const last = page.at(-1)
     if (last === undefined) return
     yield page
@@ -65,22 +65,22 @@ export async function* readContactPages(
   }
 }
 
-function skipContacts(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
+async function skipContacts(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
   return audienceId === null
-    ? skipInWorkspace(read, { workspaceId, before, skip })
-    : skipInAudience(read, { workspaceId, audienceId, before, skip })
+    ? await skipInWorkspace(read, { workspaceId, before, skip })
+    : await skipInAudience(read, { workspaceId, audienceId, before, skip })
 }
 
 /** Newest first. */
-export function listContactsBefore(
+export async function listContactsBefore(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   before: string,
   limit: number,
-): readonly Contact[] {
+): Promise<readonly Contact[]> {
   return audienceId === null
-    ? pageOfWorkspace(read, { workspaceId, before, limit })
-    : pageOfAudience(read, { workspaceId, audienceId, before, limit })
+    ? await pageOfWorkspace(read, { workspaceId, before, limit })
+    : await pageOfAudience(read, { workspaceId, audienceId, before, limit })
 }
 
 const selectCount = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
@@ -117,7 +117,7 @@ const pageOfAudience = prepareRead<PageQuery & { audienceId: string; limit: numb
     .limit(slot('limit')),
 )
 
-const skipInWorkspace = prepareRead<PageQuery & { skip: number }>()(({ db, slot }) =>
+const skipInWorkspace = prepareLongRead<PageQuery & { skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select('id')
@@ -128,7 +128,7 @@ const skipInWorkspace = prepareRead<PageQuery & { skip: number }>()(({ db, slot 
     .offset(slot('skip')),
 )
 
-const skipInAudience = prepareRead<PageQuery & { audienceId: string; skip: number }>()(({ db, slot }) =>
+const skipInAudience = prepareLongRead<PageQuery & { audienceId: string; skip: number }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .select('id')

@@ -65,9 +65,9 @@ export class ContactPlan {
     }
   }
 
-  addLine(at: number, line: ContactLine): void {
+  async addLine(at: number, line: ContactLine): Promise<void> {
     const key = line.email.toLowerCase()
-    const planned = this.plannedContacts.get(key) ?? this.findExisting(key)
+    const planned = this.plannedContacts.get(key) ?? (await this.findExisting(key))
     const from = planned?.after ?? newContactOf({ ...this.context, email: line.email })
     const change = this.buildChange(from, line, planned === null)
     if (change === null) {
@@ -91,9 +91,9 @@ export class ContactPlan {
     })
   }
 
-  private findExisting(key: string): PlannedContact | null {
+  private async findExisting(key: string): Promise<PlannedContact | null> {
     const { read, workspaceId, audienceId } = this.context
-    const before = findContactInAudience(read, workspaceId, audienceId, key)
+    const before = await findContactInAudience(read, workspaceId, audienceId, key)
     if (before === undefined) return null
     const planned = { before, after: before }
     this.plannedContacts.set(key, planned)

@@ -3,7 +3,7 @@
  * addresses. An address that is in several audiences has a contact in each, in the order of their ids.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import type { ContactFilter } from './contact-list.js'
 import { type Contact, findContactInAudience } from './contacts.js'
 
@@ -36,7 +36,7 @@ const LAST = '\u{10FFFF}'
 /** The index has the same expression. */
 const audienceKey = sql<string>`coalesce(audience_id, '')`
 
-const pageOfWorkspace = prepareRead<PageQuery & { audience: string }>()(({ db, slot }) =>
+const pageOfWorkspace = prepareLongRead<PageQuery & { audience: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .selectAll()
@@ -49,7 +49,7 @@ const pageOfWorkspace = prepareRead<PageQuery & { audience: string }>()(({ db, s
     .limit(slot('limit')),
 )
 
-const pageOfAudience = prepareRead<PageQuery & { audienceId: string; after: string }>()(({ db, slot }) =>
+const pageOfAudience = prepareLongRead<PageQuery & { audienceId: string; after: string }>()(({ db, slot }) =>
   db
     .selectFrom('contacts')
     .selectAll()
@@ -61,21 +61,24 @@ const pageOfAudience = prepareRead<PageQuery & { audienceId: string; after: stri
     .limit(slot('limit')),
 )
 
-export function searchContacts(
+export async function searchContacts(
   read: Read,
   { workspaceId, audienceId }: ContactFilter,
   { prefix, after, limit }: SearchPage,
-): readonly Contact[] {
+): Promise<readonly Contact[]> {
   const start = prefix.toLowerCase()
   const from = after === null || after.key < start ? start : after.key
   const page = { workspaceId, from, end: start + LAST, limit }
   if (audienceId !== null) return pageOfAudience(read, { ...page, audienceId, after: after?.key ?? '' })
   if (after !== null) return pageOfWorkspace(read, { ...page, audience: after.audience })
-  return [...contactsAt(read, workspaceId, start), ...pageOfWorkspace(read, { ...page, audience: '' })].slice(0, limit)
+  return [
+    ...(await contactsAt(read, workspaceId, start)),
+    ...(await pageOfWorkspace(read, { ...page, audience: '' })),
+  ].slice(0, limit)
 }
 
 /** Finds the contact without an audience whose address is the text itself. It has the first place. */
-function contactsAt(read: Read, workspaceId: string, key: string): readonly Contact[] {
-  const contact = findContactInAudience(read, workspaceId, null, key)
+async function contactsAt(read: Read, workspaceId: string, key: string): Promise<readonly Contact[]> {
+  const contact = await findContactInAudience(read, workspaceId, null, key)
   return contact === undefined ? [] : [contact]
 }

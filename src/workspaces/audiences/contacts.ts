@@ -105,8 +105,8 @@ const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =
   db.selectFrom('contacts').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-export function contactById(read: Read, workspaceId: string, id: string): Contact | undefined {
-  return byId(read, { workspaceId, id })[0]
+export async function contactById(read: Read, workspaceId: string, id: string): Promise<Contact | undefined> {
+  return (await byId(read, { workspaceId, id }))[0]
 }
 
 /** Finds the contacts of all audiences, unordered. With an order SQLite would walk all contacts of the workspace. */
@@ -129,11 +129,11 @@ const byAddress = prepareRead<{ workspaceId: string; key: string; audience: stri
 )
 
 /** Finds the contact with that address in that audience. A null `audienceId` means in no audience. */
-export function findContactInAudience(
+export async function findContactInAudience(
   read: Read,
   workspaceId: string,
   audienceId: string | null,
   key: string,
-): Contact | undefined {
-  return byAddress(read, { workspaceId, key, audience: audienceId ?? '' })[0]
+): Promise<Contact | undefined> {
+  return (await byAddress(read, { workspaceId, key, audience: audienceId ?? '' }))[0]
 }

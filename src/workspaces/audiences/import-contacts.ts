@@ -72,15 +72,15 @@ const emptyReport: ContactImportReport = {
   ...noHints,
 }
 
-function planBatch(
+async function planBatch(
   { read, clock, findHints }: PlanDeps,
   { workspaceId, audienceId, resubscribe }: ContactImport,
   lines: readonly PlannedLine[],
   before: ContactImportReport,
-): BatchPlan<ContactImportReport> {
-  requireAudience(read, workspaceId, audienceId)
+): Promise<BatchPlan<ContactImportReport>> {
+  await requireAudience(read, workspaceId, audienceId)
   const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
-  for (const { lineNumber, line } of lines) plan.addLine(lineNumber, line)
+  for (const { lineNumber, line } of lines) await plan.addLine(lineNumber, line)
   const contacts = plan.toWrites()
   const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
   const hinted = lines.flatMap(({ lineNumber, line: { email } }) =>

@@ -44,9 +44,9 @@ export async function addContact(
   try {
     await commit([...buildAudienceAssertion(contact), insertContact(contact)])
   } catch (error) {
-    if (error instanceof ConstraintViolated) throw buildConflictRefusal(read, contact)
+    if (error instanceof ConstraintViolated) throw await buildConflictRefusal(read, contact)
     if (error instanceof WriteConflict && contact.audience_id !== null)
-      requireAudience(read, workspaceId, contact.audience_id)
+      await requireAudience(read, workspaceId, contact.audience_id)
     throw error
   }
   return contact
@@ -59,7 +59,7 @@ export async function updateContact(
   requested: RequestedContact,
   now: number,
 ): Promise<Contact | undefined> {
-  const before = contactById(read, workspaceId, id)
+  const before = await contactById(read, workspaceId, id)
   const change = toContactFields(requested)
   if (before === undefined || Object.keys(change).length === 0) return before
   const after = { ...before, ...change }
@@ -67,9 +67,9 @@ export async function updateContact(
     const stays = change.audience_id === undefined ? [] : buildAudienceAssertion(after)
     await commit([...stays, changeContact({ workspaceId, id }, { ...change, updated_at: now })])
   } catch (error) {
-    if (error instanceof ConstraintViolated) throw buildConflictRefusal(read, after)
+    if (error instanceof ConstraintViolated) throw await buildConflictRefusal(read, after)
     if (!(error instanceof WriteConflict)) throw error
-    if (typeof change.audience_id === 'string') requireAudience(read, workspaceId, change.audience_id)
+    if (typeof change.audience_id === 'string') await requireAudience(read, workspaceId, change.audience_id)
   }
   return contactById(read, workspaceId, id)
 }
@@ -97,8 +97,11 @@ function toContactFields({
   }
 }
 
-function buildConflictRefusal(read: Read, { workspace_id, audience_id, email, email_key }: Contact): Refusal {
-  const existing = findContactInAudience(read, workspace_id, audience_id, email_key)
+async function buildConflictRefusal(
+  read: Read,
+  { workspace_id, audience_id, email, email_key }: Contact,
+): Promise<Refusal> {
+  const existing = await findContactInAudience(read, workspace_id, audience_id, email_key)
   const where = audience_id === null ? 'among the contacts without an audience' : 'in this audience'
   return new Refusal('conflict', `${email} is ${where} already`, {
     email,

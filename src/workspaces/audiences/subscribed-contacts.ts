@@ -31,7 +31,7 @@ export async function findSubscribedContact(
 ): Promise<Contact | undefined> {
   let after = ''
   for (;;) {
-    const rows = stepOfAudience(read, { workspaceId, audienceId, after })
+    const rows = await stepOfAudience(read, { workspaceId, audienceId, after })
     const found = rows.find(({ subscribed }) => subscribed === 1)
     if (found !== undefined) return contactById(read, workspaceId, found.id)
     const last = rows.at(-1)
@@ -58,6 +58,6 @@ interface AudienceNumbers {
  * Counts the contacts of an audience and the subscribed ones, which a broadcast would reach. Triggers keep the numbers
  * (`storage/schema/audiences.ts`).
  */
-export function countSubscribed(read: Read, workspaceId: string, audienceId: string): AudienceNumbers {
-  return countsOf(read, { workspaceId, audienceId })[0] ?? { contacts: 0, subscribed: 0 }
+export async function countSubscribed(read: Read, workspaceId: string, audienceId: string): Promise<AudienceNumbers> {
+  return (await countsOf(read, { workspaceId, audienceId }))[0] ?? { contacts: 0, subscribed: 0 }
 }

@@ -170,8 +170,8 @@ const completeByKey = prepareRead<FileRef>()(({ db, slot }) =>
 )
 
 /** Finds a complete file of that workspace. */
-export function findFile(read: Read, place: FileRef): CachedFile | undefined {
-  return completeByKey(read, place)[0]
+export async function findFile(read: Read, place: FileRef): Promise<CachedFile | undefined> {
+  return (await completeByKey(read, place))[0]
 }
 
 /** Counts all workspaces of the owner. */
@@ -199,7 +199,7 @@ export async function readFileBytes(
   const file = Buffer.allocUnsafe(size)
   let end = 0
   for (let place = 0; end < size; place += 1) {
-    const [chunk] = selectChunk(read, { workspaceId, key, place })
+    const [chunk] = await selectChunk(read, { workspaceId, key, place })
     if (chunk === undefined) return null
     end += chunk.bytes.copy(file, end)
     if (end < size) await nextTurn()
@@ -242,8 +242,8 @@ export async function removeExpiredFiles(
   { read, commit }: Store,
   { usedBefore, now }: { readonly usedBefore: number; readonly now: number },
 ): Promise<boolean> {
-  const old = selectUnused(read, { before: usedBefore })
-  const rows = old.length > 0 ? old : selectIncomplete(read, { before: now - INCOMPLETE_LIFETIME })
+  const old = await selectUnused(read, { before: usedBefore })
+  const rows = old.length > 0 ? old : await selectIncomplete(read, { before: now - INCOMPLETE_LIFETIME })
   if (rows.length === 0) return false
   let bytes = 0
   const over = rows.findIndex(({ size }) => {

@@ -49,7 +49,7 @@ export async function createTemplate(
   now: number,
 ): Promise<Template> {
   const content = buildContent(request)
-  const count = countTemplates(read, { workspaceId })[0]?.count ?? 0
+  const count = (await countTemplates(read, { workspaceId }))[0]?.count ?? 0
   if (count >= MAX_TEMPLATES) {
     throw new Refusal('conflict', `a workspace may have at most ${MAX_TEMPLATES} templates`, {
       limit: MAX_TEMPLATES,
@@ -69,7 +69,7 @@ export async function changeTemplate(
   now: number,
 ): Promise<Template | null> {
   for (;;) {
-    const [row] = templateById(read, templateRef)
+    const [row] = await templateById(read, templateRef)
     if (row === undefined) return null
     const version = row.version + 1
     const changed = {

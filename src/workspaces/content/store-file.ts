@@ -42,7 +42,7 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
   const { read, commit, clock } = deps
   const { workspaceId, name, contentType } = file
   const fileRef = { workspaceId, key: generateFileKey() }
-  requireRoom(deps, workspaceId, 1)
+  await requireRoom(deps, workspaceId, 1)
   await commit([insertFile({ ...fileRef, name, contentType, at: clock() })])
   try {
     await storeChunks(deps, fileRef, file.bytes)
@@ -51,7 +51,7 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
     await commit(removeFile(fileRef))
     throw error
   }
-  const stored = findFile(read, fileRef)
+  const stored = await findFile(read, fileRef)
   if (stored === undefined) throw new Error('a file was removed just after it was stored')
   return stored
 }
@@ -62,7 +62,7 @@ async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncItera
     try {
       await deps.commit(appendChunk(file, index, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
     } catch (error) {
-      if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
+      if (error instanceof WriteConflict) await requireRoom(deps, file.workspaceId, chunk.length)
       throw error
     }
     index += 1
@@ -87,8 +87,12 @@ async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (end > 0) yield chunk.subarray(0, end)
 }
 
-function requireRoom({ read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
-  const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
+async function requireRoom(
+  { read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps,
+  workspaceId: string,
+  bytes: number,
+): Promise<void> {
+  const used = (await selectStoredBytes(read, { workspaceId }))[0]?.bytes ?? 0
   if (used + bytes <= maxBytes) return
   const message = `the files of all workspaces of an owner may have ${maxBytes} bytes in total, and the stored files have ${used}`
   throw new Refusal('insufficient-quota', message, { limit: maxBytes, used })

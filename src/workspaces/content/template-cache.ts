@@ -16,10 +16,10 @@ const TEMPLATE_OVERHEAD = 1_000
 const PIECE_OVERHEAD = 64
 
 /**
- * `find` throws a Refusal `invalid-parameter` for a template that has too many variables, because it was stored
+ * `find` rejects with a Refusal `invalid-parameter` for a template that has too many variables, because it was stored
  * before variables had a limit.
  */
-export class TemplateCache extends RecordCache<ParsedTemplate> {
+export class TemplateCache extends RecordCache<ParsedTemplate | undefined> {
   constructor(
     private readonly read: Read,
     maxBytes = MAX_CACHE_BYTES,
@@ -27,8 +27,8 @@ export class TemplateCache extends RecordCache<ParsedTemplate> {
     super({ max: maxBytes, weightOf: weightOfTemplate })
   }
 
-  protected load(workspaceId: string, id: string): ParsedTemplate | undefined {
-    const [row] = templateById(this.read, { workspaceId, id })
+  protected async load(workspaceId: string, id: string): Promise<ParsedTemplate | undefined> {
+    const [row] = await templateById(this.read, { workspaceId, id })
     return row === undefined ? undefined : parseTemplate(row)
   }
 }

@@ -45,7 +45,7 @@ export async function changeDomain(
 ): Promise<void> {
   const { id, workspace_id: workspaceId, domain } = row
   if (change.inbound === true && row.status !== 'verified') throw buildNotVerifiedRefusal(domain)
-  const before = new Set(listBlockedLocalParts(read, row))
+  const before = new Set(await listBlockedLocalParts(read, row))
   const added = [...new Set(change.block ?? [])].filter((key) => !before.has(key))
   const removed = [...new Set(change.unblock ?? [])].filter((key) => before.has(key))
   const policy = diffInboundPolicy(row.inbound_policy, change.inboundPolicy ?? {})

@@ -82,10 +82,10 @@ export interface DomainDetails extends DomainResource {
   readonly fails_at: string | null
 }
 
-export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNames): DomainDetails {
+export async function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNames): Promise<DomainDetails> {
   const { domain, workspace_id: workspaceId, status, unproved_since: since } = row
   const states = parseRecordStates(row)
-  const keys = dkimKeysOf(read, { workspaceId, domain })
+  const keys = await dkimKeysOf(read, { workspaceId, domain })
   return {
     ...toDomainResource(row, names.zone),
     mx_record: {
@@ -104,7 +104,7 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
     tls_records: listTlsRecords(domain, names.zone),
     dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
     tracking: { open: toSwitch(row.track_opens), click: toSwitch(row.track_clicks) },
-    blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),
+    blocked_addresses: (await listBlockedLocalParts(read, row)).map((localPart) => `${localPart}@${domain}`),
     inbound_policy: parseInboundPolicy(row.inbound_policy),
     rotation: row.rotation_asked_at === null ? null : toRotationResource(keys, row.rotation_asked_at),
     checked_at: timestampOrNull(row.checked_at),

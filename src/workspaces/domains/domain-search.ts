@@ -32,9 +32,12 @@ interface FoundDomains {
   readonly hasMore: boolean
 }
 
-export function searchVerifiedDomains(read: Read, { workspaceId, beginning, limit }: DomainSearch): FoundDomains {
+export async function searchVerifiedDomains(
+  read: Read,
+  { workspaceId, beginning, limit }: DomainSearch,
+): Promise<FoundDomains> {
   const from = beginning.toLowerCase()
-  const rows = selectRange(read, { workspaceId, from, end: `${from}${LAST_CHARACTER}`, limit: MAX_READ })
+  const rows = await selectRange(read, { workspaceId, from, end: `${from}${LAST_CHARACTER}`, limit: MAX_READ })
   const verified = rows.filter(({ status }) => status === 'verified').map(({ domain }) => domain)
   return { names: verified.slice(0, limit), hasMore: verified.length > limit || rows.length === MAX_READ }
 }

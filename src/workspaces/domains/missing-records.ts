@@ -35,7 +35,7 @@ export async function findMissingRecords(
   row: SendingDomain,
   records: readonly PublishedRecord[],
 ): Promise<readonly MissingRecord[]> {
-  const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+  const keys = await dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
   const proofs = judgeRecords(await lookUpRecords(resolver, row, names), row, keys, names)
   const stateOf = async (record: PublishedRecord): Promise<RecordState> => {
     const proof = proofs.find(({ name, type }) => name === record.name && type === record.type)

@@ -45,7 +45,7 @@ interface NewDomain {
 /** Throws a Refusal, as `requireClaimable` does. */
 export async function buildDomain(read: Read, request: DomainRequest): Promise<NewDomain> {
   const { workspaceId, domain, now } = request
-  requireClaimable(read, request)
+  await requireClaimable(read, request)
   const pairs = await Promise.all(selectors.map(() => generateDkimKey()))
   const row: SendingDomain = {
     id: uuidv7(now),
@@ -75,15 +75,15 @@ export async function buildDomain(read: Read, request: DomainRequest): Promise<N
  * Throws a Refusal: `conflict` if the workspace has the domain already, `domain-taken` if another workspace has it
  * verified, `invalid-parameter` if it is too long.
  */
-export function requireClaimable(
+export async function requireClaimable(
   read: Read,
   { workspaceId, domain }: Pick<DomainRequest, 'workspaceId' | 'domain'>,
-): void {
+): Promise<void> {
   requireDomainLength(domain)
-  if (domainByName(read, { workspaceId, domain }).length > 0) {
+  if ((await domainByName(read, { workspaceId, domain })).length > 0) {
     throw new Refusal('conflict', `${domain} is registered in this workspace already`, { value: domain })
   }
-  requireNotTaken(read, workspaceId, domain)
+  await requireNotTaken(read, workspaceId, domain)
 }
 
 /** Return paths at the domain's mail host must fit into an address. */
@@ -100,8 +100,8 @@ function requireDomainLength(domain: DomainName): void {
 }
 
 /** Throws a Refusal `domain-taken` if another workspace has the domain verified. */
-export function requireNotTaken(read: Read, workspaceId: string, domain: DomainName): void {
-  if (verifiedByName(read, { domain }).some((other) => other.workspace_id !== workspaceId)) {
+export async function requireNotTaken(read: Read, workspaceId: string, domain: DomainName): Promise<void> {
+  if ((await verifiedByName(read, { domain })).some((other) => other.workspace_id !== workspaceId)) {
     throw new Refusal('domain-taken', `another workspace has verified ${domain}`, { value: domain })
   }
 }

@@ -7,7 +7,8 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
-import type { Read } from '../../base/storage/db/prepared.js'
+import { SharedLoads } from '../../base/platform/shared-loads.js'
+import type { Awaitable, Read } from '../../base/storage/db/prepared.js'
 import type { InboundPolicy } from '../../base/storage/tables/domain-tables.js'
 import { parseInboundPolicy } from './rows/inbound-policy.js'
 import { domainOfMailHost, verifiedByName } from './rows/sending-domains.js'
@@ -34,6 +35,7 @@ export interface ReceivingDomain {
 export class ReceivingDomainCache {
   private readonly domains: LruCache<ReceivingDomain>
   private readonly foreignNames: LruCache<true>
+  private readonly loads = new SharedLoads<ReceivingDomain | undefined>()
 
   constructor(
     private readonly deps: { readonly read: Read },
@@ -47,40 +49,48 @@ export class ReceivingDomainCache {
   }
 
   /** The domain if a workspace has it verified. Otherwise it is undefined. */
-  find(domain: DomainName): ReceivingDomain | undefined {
+  find(domain: DomainName): Awaitable<ReceivingDomain | undefined> {
     const cached = this.domains.get(domain)
     if (cached !== undefined || this.foreignNames.get(domain) === true) return cached
-    const row = readDomain(this.deps.read, domain)
-    if (row === undefined) this.foreignNames.set(domain, true)
-    else this.domains.set(domain, row)
-    return row
+    return this.loads.join(
+      domain,
+      () => readDomain(this.deps.read, domain),
+      (found) => this.keep(domain, found),
+    )
   }
 
   /**
    * Tells whether the MX listener accepts mail for the domain. It does for a domain with receiving on, and for the
    * mail host of a verified domain, which gets the bounces.
    */
-  receives(domain: DomainName): boolean {
-    if (this.find(domain)?.inbound === true) return true
+  async receives(domain: DomainName): Promise<boolean> {
+    if ((await this.find(domain))?.inbound === true) return true
     const parent = domainOfMailHost(domain)
-    return parent !== null && this.find(parent) !== undefined
+    return parent !== null && (await this.find(parent)) !== undefined
   }
 
   forget(domain: string): void {
     this.domains.delete(domain)
     this.foreignNames.delete(domain)
+    this.loads.forget(domain)
   }
 
   drop(): void {
     this.domains.clear()
     this.foreignNames.clear()
+    this.loads.forgetAll()
+  }
+
+  private keep(domain: DomainName, found: ReceivingDomain | undefined): void {
+    if (found === undefined) this.foreignNames.set(domain, true)
+    else this.domains.set(domain, found)
   }
 }
 
-function readDomain(read: Read, domain: DomainName): ReceivingDomain | undefined {
-  const [row] = verifiedByName(read, { domain })
+async function readDomain(read: Read, domain: DomainName): Promise<ReceivingDomain | undefined> {
+  const [row] = await verifiedByName(read, { domain })
   if (row === undefined) return undefined
   const inbound = row.inbound === 1
-  const blocked = new Set(inbound ? listBlockedLocalParts(read, row) : [])
+  const blocked = new Set(inbound ? await listBlockedLocalParts(read, row) : [])
   return { workspaceId: row.workspace_id, inbound, blocked, policy: parseInboundPolicy(row.inbound_policy) }
 }

@@ -87,7 +87,7 @@ export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Pr
   const { read, clock } = deps
   let cursor = { afterTime: -1, afterId: '' }
   while (!signal.aborted) {
-    const page = domainsToCheck(read, { ...cursor, now: clock(), limit: PAGE_SIZE })
+    const page = await domainsToCheck(read, { ...cursor, now: clock(), limit: PAGE_SIZE })
     const last = page.at(-1)
     if (last === undefined) return
     await Promise.all(page.map((row) => recheck(deps, row)))
@@ -101,7 +101,7 @@ async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
   const { id, workspace_id: workspaceId, domain } = row
   const postpone = (wait: number): Promise<void> => commit([postponeCheck({ workspaceId, id, until: clock() + wait })])
   try {
-    if (verifiedByName(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
+    if ((await verifiedByName(read, { domain })).some((other) => other.id !== id)) await postpone(DAY)
     else await handleChecked(deps, row, await checkDomain(deps, row, null, clock()))
   } catch (err) {
     if (err instanceof StorageFault) throw err

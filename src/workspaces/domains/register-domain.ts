@@ -28,7 +28,7 @@ export async function registerDomain(
   counted: boolean,
 ): Promise<SendingDomain> {
   const { workspaceId, actor, now, domain, forced, inbound } = registration
-  requireClaimable(read, registration)
+  await requireClaimable(read, registration)
   if (counted) await countDomainCreation({ read, commit }, workspaceId, now)
   const { row, writes } = await buildDomain(read, registration)
   const details = { domain, inbound, forced }
@@ -38,7 +38,7 @@ export async function registerDomain(
   } catch (error) {
     if (!(error instanceof ConstraintViolated)) throw error
     // Another registration was first, so the same check as before throws its refusal.
-    requireClaimable(read, registration)
+    await requireClaimable(read, registration)
     throw new Refusal('conflict', `${domain} was registered and deleted at the same moment`, { value: domain })
   }
   return row

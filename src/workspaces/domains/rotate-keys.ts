@@ -94,9 +94,9 @@ export async function advanceRotation(
   forced = false,
 ): Promise<RotationProgress> {
   for (;;) {
-    const [row] = domainById(deps.read, { workspaceId, id })
+    const [row] = await domainById(deps.read, { workspaceId, id })
     if (row === undefined || row.rotation_asked_at === null) return { kind: 'done' }
-    const keys = dkimKeysOf(deps.read, { workspaceId, domain: row.domain })
+    const keys = await dkimKeysOf(deps.read, { workspaceId, domain: row.domain })
     const step = await findNextStep(deps, row, keys, now, forced)
     const key = keys.find(({ selector }) => selector === step.selector)
     if (step.kind === 'replace') await replaceKey(deps, row, key?.id ?? null, step.selector, now)

@@ -6,28 +6,28 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import { RecordCache } from '../../base/platform/record-cache.js'
-import type { Read } from '../../base/storage/db/prepared.js'
+import type { Awaitable, Read } from '../../base/storage/db/prepared.js'
 import { domainByName, type SendingDomain, verifiedDomainNames } from './rows/sending-domains.js'
 
 const MAX_DOMAINS = 10_000
 
-export class SendingDomainCache extends RecordCache<SendingDomain, DomainName> {
+export class SendingDomainCache extends RecordCache<SendingDomain | undefined, DomainName> {
   constructor(private readonly read: Read) {
     super({ max: MAX_DOMAINS })
   }
 
   /** The domain if the workspace has it verified. Otherwise it is undefined. */
-  findVerified(workspaceId: string, domain: DomainName): SendingDomain | undefined {
+  findVerified(workspaceId: string, domain: DomainName): Awaitable<SendingDomain | undefined> {
     return this.find(workspaceId, domain)
   }
 
   /** Verified domains of the workspace, read from the database. */
-  listVerified(workspaceId: string, limit: number): readonly DomainName[] {
-    return verifiedDomainNames(this.read, { workspaceId, limit }).map(({ domain }) => domain)
+  async listVerified(workspaceId: string, limit: number): Promise<readonly DomainName[]> {
+    return (await verifiedDomainNames(this.read, { workspaceId, limit })).map(({ domain }) => domain)
   }
 
-  protected load(workspaceId: string, domain: DomainName): SendingDomain | undefined {
-    const [row] = domainByName(this.read, { workspaceId, domain })
+  protected async load(workspaceId: string, domain: DomainName): Promise<SendingDomain | undefined> {
+    const [row] = await domainByName(this.read, { workspaceId, domain })
     return row?.status === 'verified' ? row : undefined
   }
 }

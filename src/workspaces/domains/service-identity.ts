@@ -24,7 +24,7 @@ export interface ServiceIdentity {
 
 export async function ensureServiceIdentity(database: Store, mailFrom: Address, now: number): Promise<ServiceIdentity> {
   const domain = domainOf(mailFrom)
-  if (dkimKeysOf(database.read, { workspaceId: SERVICE_WORKSPACE, domain }).length === 0) {
+  if ((await dkimKeysOf(database.read, { workspaceId: SERVICE_WORKSPACE, domain })).length === 0) {
     await database.commit([await createServiceKey(domain, now, SERVICE_WORKSPACE)])
   }
   return {
@@ -37,7 +37,7 @@ export async function ensureServiceIdentity(database: Store, mailFrom: Address, 
 /** Creates the secret when there is none yet. */
 async function ensureSecret({ commit, read }: Store, key: string): Promise<KeyObject> {
   await commit([initServiceState({ key, value: randomSecret(32).toString('base64') })])
-  const secret = readServiceState(read, { key })[0]?.value
+  const secret = (await readServiceState(read, { key }))[0]?.value
   if (secret === undefined) throw new Error(`${key} is not in the database`)
   return createSecretKey(secret, 'base64')
 }

@@ -44,7 +44,7 @@ export async function readTroubledDomains(
   let position: Position = { workspaceId, afterTime: 0, afterId: '', limit: ROW_STEP }
   for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT && troubled.length < limit; lookedAt += ROW_STEP) {
     if (lookedAt > 0) await waitForStep()
-    const rows = nextDomains(read, position)
+    const rows = await nextDomains(read, position)
     for (const { id, domain, status, unproved_since: since } of rows) {
       if (status !== 'verified') troubled.push({ id, domain, status, failsAt: null })
       else if (since !== null) troubled.push({ id, domain, status, failsAt: since + GRACE_PERIOD })
@@ -64,7 +64,7 @@ const domainsById = prepareRead<{ after: string; limit: number }>()(({ db, slot 
 export async function* readDomainsInSteps(read: Read): AsyncGenerator<readonly SendingDomain[]> {
   for (let lookedAt = 0, after = ''; lookedAt < MAX_LOOKED_AT; lookedAt += ROW_STEP) {
     if (lookedAt > 0) await waitForStep()
-    const page = domainsById(read, { after, limit: ROW_STEP })
+    const page = await domainsById(read, { after, limit: ROW_STEP })
     yield page
     const last = page.at(-1)
     if (last === undefined || page.length < ROW_STEP) return

@@ -33,10 +33,10 @@ export async function verifyDomain(
   actor: Actor,
   now: number,
 ): Promise<CheckedDomain | undefined> {
-  requireNotTaken(deps.read, row.workspace_id, row.domain)
-  const checked = await checkDomain(deps, row, actor, now).catch((error: unknown) => {
+  await requireNotTaken(deps.read, row.workspace_id, row.domain)
+  const checked = await checkDomain(deps, row, actor, now).catch(async (error: unknown) => {
     // Another workspace was first, so the same check as before throws that refusal.
-    if (error instanceof ConstraintViolated) requireNotTaken(deps.read, row.workspace_id, row.domain)
+    if (error instanceof ConstraintViolated) await requireNotTaken(deps.read, row.workspace_id, row.domain)
     throw error
   })
   if (checked === undefined || checked.verdict === 'proved') return checked
@@ -44,9 +44,14 @@ export async function verifyDomain(
 }
 
 /** Marks the domain as verified by the operator's decision, without DNS. Throws a Refusal `domain-taken`. */
-export function forceVerification(read: Read, row: SendingDomain, actor: Actor, at: number): readonly Write[] {
+export async function forceVerification(
+  read: Read,
+  row: SendingDomain,
+  actor: Actor,
+  at: number,
+): Promise<readonly Write[]> {
   const { id, workspace_id: workspaceId, domain, status } = row
-  requireNotTaken(read, workspaceId, domain)
+  await requireNotTaken(read, workspaceId, domain)
   const act = {
     workspaceId,
     actor,

@@ -20,8 +20,8 @@ interface RequestedImport {
 export async function beginImport(deps: Store, request: RequestedImport, now: number): Promise<ImportRef> {
   const { read, commit } = deps
   const { workspaceId, options, file, total } = request
-  const countPending = (): number => countPendingImports(read, { workspaceId })[0]?.count ?? 0
-  if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
+  const countPending = async (): Promise<number> => (await countPendingImports(read, { workspaceId }))[0]?.count ?? 0
+  if ((await countPending()) >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   const importRef = { id: uuidv7(now), workspaceId }
   const record = { ...importRef, workspace_id: workspaceId, kind: options.kind, options: toJson(options) }
   try {
@@ -33,7 +33,7 @@ export async function beginImport(deps: Store, request: RequestedImport, now: nu
     throw error
   }
   await removeImportFile(deps, importRef)
-  if (countPending() >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
+  if ((await countPending()) >= MAX_PENDING_IMPORTS) throw buildLimitRefusal()
   throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
 }
 

@@ -17,13 +17,13 @@ export const MAX_IMPORT_BYTES = 25 * 1_048_576
 /** A journal that asserts that the workspace still exists, and notes nothing. The service is always there. */
 export function createDirectJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
   if (workspaceId === SERVICE_WORKSPACE) {
-    return { resumeFrom: null, recordProgress: () => [], assertMayContinue: () => undefined }
+    return { resumeFrom: null, recordProgress: () => [], assertMayContinue: async () => undefined }
   }
   return {
     resumeFrom: null,
     recordProgress: () => [requireWorkspace({ id: workspaceId })],
-    assertMayContinue: () => {
-      if (workspaceById(read, { id: workspaceId }).length > 0) return
+    assertMayContinue: async () => {
+      if ((await workspaceById(read, { id: workspaceId })).length > 0) return
       throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
     },
   }

@@ -76,7 +76,7 @@ export async function storeImportFile(commit: Commit, importRef: ImportRef, file
 /** Ends early if another process has removed the pieces. */
 export async function* readImportFile(read: Read, importRef: ImportRef): AsyncGenerator<Buffer> {
   for (let n = 0; ; n += 1) {
-    const [piece] = selectPiece(read, { ...importRef, place: n })
+    const [piece] = await selectPiece(read, { ...importRef, place: n })
     if (piece === undefined) return
     yield piece.bytes
   }
@@ -84,7 +84,7 @@ export async function* readImportFile(read: Read, importRef: ImportRef): AsyncGe
 
 export async function removeImportFile({ read, commit }: Store, importRef: ImportRef): Promise<void> {
   for (;;) {
-    const pieces = selectFirstPieces(read, importRef)
+    const pieces = await selectFirstPieces(read, importRef)
     if (pieces.length === 0) return
     await commit(pieces.map(removePiece))
   }
@@ -93,13 +93,13 @@ export async function removeImportFile({ read, commit }: Store, importRef: Impor
 /** Removes the files of imports that are not pending. Call it only at a start, while no request stores a file. */
 export async function removeOrphanImports(
   records: Store,
-  isUnderWay: (importRef: ImportRef) => boolean,
+  isUnderWay: (importRef: ImportRef) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<void> {
   let importRef: ImportRef | undefined = { workspaceId: '', id: '' }
   for (;;) {
-    importRef = findNextWithPieces(records.read, importRef)[0]
+    importRef = (await findNextWithPieces(records.read, importRef))[0]
     if (importRef === undefined || signal.aborted) return
-    if (!isUnderWay(importRef)) await removeImportFile(records, importRef)
+    if (!(await isUnderWay(importRef))) await removeImportFile(records, importRef)
   }
 }

@@ -132,7 +132,7 @@ const removeImport = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Removes some imports that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeExpiredImports({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
+  const old = await selectFinishedBefore(read, { before: now - IMPORT_LIFETIME })
   if (old.length > 0) await commit(old.map(removeImport))
   return old.length === BATCH_SIZE
 }

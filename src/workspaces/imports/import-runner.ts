@@ -39,12 +39,13 @@ export class ImportRunner {
   /** Resumes imports that were cut off. No request may store a file before it resolves. */
   async start(): Promise<void> {
     const { read, log } = this.deps
-    let page = listPendingImports(read, { after: '', limit: PAGE_SIZE })
+    let page = await listPendingImports(read, { after: '', limit: PAGE_SIZE })
     while (page.length > 0) {
       for (const importRef of page) this.enqueue(importRef)
-      page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
+      page = await listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
     }
-    const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
+    const isUnderWay = async (importRef: ImportRef): Promise<boolean> =>
+      (await importById(read, importRef))[0]?.status === 'processing'
     await removeOrphanImports(this.deps, isUnderWay, this.stopController.signal).catch((err: unknown) =>
       log.error({ err }, 'files of finished imports cannot be removed now'),
     )
@@ -91,7 +92,7 @@ async function runToEnd(deps: RunnerDeps, importRef: ImportRef, signal: AbortSig
   const about = { import: importRef.id, workspace: importRef.workspaceId }
   for (let faults = 0; !signal.aborted; ) {
     try {
-      const [row] = importById(read, importRef)
+      const [row] = await importById(read, importRef)
       if (row?.status === 'processing') await runImport(deps, row, signal)
       return await removeImportFile(deps, importRef)
     } catch (err) {

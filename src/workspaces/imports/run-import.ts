@@ -38,7 +38,7 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
   const importRef = { id, workspaceId }
   const options = parseJson(row.options)
   const noteEnd = await importRows(deps, row, options, signal)
-  if (importById(read, importRef)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+  if ((await importById(read, importRef))[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
   const at = clock()
   await commit([completeImport({ ...importRef, at }), ...noteEnd(at)])
 }
@@ -84,9 +84,9 @@ function createJournal<Report extends StoredReport>(
   return {
     resumeFrom: readProgress(row, isOfKind),
     recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
-    assertMayContinue: () => {
+    assertMayContinue: async () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
-      const now = importById(read, importRef)[0]
+      const now = (await importById(read, importRef))[0]
       if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')
       from = now.done
     },

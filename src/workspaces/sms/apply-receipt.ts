@@ -55,15 +55,15 @@ export class ReceiptApplier {
     return 'unknown'
   }
 
-  /** Drops the receipts that wait. Call it before the database closes. */
-  stop(): void {
-    this.waiting.stop()
+  /** Drops the receipts that wait. Resolves when none is being applied again. Call it before the database closes. */
+  stop(): Promise<void> {
+    return this.waiting.stop()
   }
 
   private async tryApply(receipt: Receipt): Promise<ReceiptResult> {
     const { read, commit, clock, log } = this.deps
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const plan = planReceipt(read, receipt, clock())
+      const plan = await planReceipt(read, receipt, clock())
       if (typeof plan === 'string') return plan
       if (plan.writes.length === 0) return 'applied'
       if (await tryCommit(commit(plan.writes))) {
@@ -75,23 +75,28 @@ export class ReceiptApplier {
   }
 }
 
-type ReportedCode = ReturnType<typeof findReportedCode>[number]
+type ReportedCode = Awaited<ReturnType<typeof findReportedCode>>[number]
+type ReportedPart = Awaited<ReturnType<typeof findPart>>[number]
 
 interface Plan {
   readonly code: ReportedCode
   readonly writes: readonly Write[]
 }
 
-function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<ReceiptResult, 'applied'> {
+async function planReceipt(
+  read: Read,
+  receipt: Receipt,
+  at: number,
+): Promise<Plan | Exclude<ReceiptResult, 'applied'>> {
   const { smsId, state } = receipt
-  const part = smsId === null ? findReportedPart(read, receipt) : undefined
+  const part = smsId === null ? await findReportedPart(read, receipt) : undefined
   const id = smsId ?? part?.sms_id
   if (id === undefined) return 'too-early'
-  const code = findReportedCode(read, { id })[0]
+  const code = (await findReportedCode(read, { id }))[0]
   if (code === undefined) return 'unknown'
   const ref = { id, workspaceId: code.workspace_id }
   const effect = decideReceipt(
-    { delivery: code.delivery, parts: listPartStates(read, ref), part: part?.part ?? null },
+    { delivery: code.delivery, parts: await listPartStates(read, ref), part: part?.part ?? null },
     state,
   )
   if (effect === null) return 'too-early'
@@ -105,12 +110,9 @@ function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<R
   return { code, writes }
 }
 
-function findReportedPart(
-  read: Read,
-  { provider, messageIds }: Receipt,
-): ReturnType<typeof findPart>[number] | undefined {
+async function findReportedPart(read: Read, { provider, messageIds }: Receipt): Promise<ReportedPart | undefined> {
   for (const messageId of messageIds) {
-    const [part] = findPart(read, { provider, messageId })
+    const [part] = await findPart(read, { provider, messageId })
     if (part !== undefined) return part
   }
   return undefined

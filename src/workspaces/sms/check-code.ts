@@ -52,7 +52,7 @@ export class CodeChecker {
     const ref = { workspaceId, phone: normalizeNumber(phone) }
     if (code.length === 0 || code.length > MAX_CODE_LENGTH) throw buildLengthRefusal()
     for (let decision = 0; decision < MAX_DECISIONS; decision++) {
-      const row = findCodeToCheck(read, ref)
+      const row = await findCodeToCheck(read, ref)
       const now = clock()
       const { change, answer } = decideCheck(row, () => row !== undefined && isCode(codeKey, row, code), now)
       const writes = row === undefined ? [] : buildWrites(change, row, now)

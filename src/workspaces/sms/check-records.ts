@@ -36,8 +36,8 @@ const latestCode = prepareRead<PhoneRef>()(({ db, slot }) =>
  * Finds the code that decides a check: the pending one, or the last that was pending. A replaced or void code
  * decides nothing.
  */
-export function findCodeToCheck(read: Read, phone: PhoneRef): CodeRow | undefined {
-  return pendingCode(read, phone)[0] ?? latestCode(read, phone)[0]
+export async function findCodeToCheck(read: Read, phone: PhoneRef): Promise<CodeRow | undefined> {
+  return (await pendingCode(read, phone))[0] ?? (await latestCode(read, phone))[0]
 }
 
 type ReadCode = CodeRef & Pick<CodeRow, 'attempts'>

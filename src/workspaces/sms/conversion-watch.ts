@@ -93,10 +93,10 @@ export class ConversionWatch {
     const { min_verified_percent: minPercent } = this.settings().limits
     if (minPercent === 0) return null
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
-      const newest = readNewestHold(read, send)
+      const newest = await readNewestHold(read, send)
       if (newest !== undefined && isInForce(newest, send.now)) return this.charger.findRefusal(send)
       const since = Math.max(send.now - HOUR, newest?.released_at ?? 0)
-      const conversion = readConversion(read, send, since)
+      const conversion = await readConversion(read, send, since)
       if (!isHoldDue(conversion, minPercent)) return null
       if (await this.placeHold(send, conversion, since)) return this.charger.findRefusal(send)
     }
@@ -128,7 +128,11 @@ export class ConversionWatch {
   }
 }
 
-function readConversion(read: Read, { workspaceId, prefix, now }: PlannedSend, after: number): Conversion {
-  const [counts] = conversionOf(read, { workspaceId, prefix, after, until: now - GRACE })
+async function readConversion(
+  read: Read,
+  { workspaceId, prefix, now }: PlannedSend,
+  after: number,
+): Promise<Conversion> {
+  const [counts] = await conversionOf(read, { workspaceId, prefix, after, until: now - GRACE })
   return counts ?? { sent: 0, verified: 0 }
 }

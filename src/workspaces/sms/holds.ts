@@ -32,8 +32,8 @@ const newestHold = prepareRead<HeldPrefix>()(({ db, slot }) =>
 )
 
 /** Finds the newest hold, whether it is in force or not. */
-export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): PrefixHold | undefined {
-  return newestHold(read, { workspaceId, prefix })[0]
+export async function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): Promise<PrefixHold | undefined> {
+  return (await newestHold(read, { workspaceId, prefix }))[0]
 }
 
 const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
@@ -47,9 +47,9 @@ const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
 )
 
 /** Finds the hold of the same owner that ends last, in any workspace, so that another workspace cannot avoid it. */
-export function findHoldInForce(read: Read, held: HeldPrefix, now: number): PrefixHold | undefined {
+export async function findHoldInForce(read: Read, held: HeldPrefix, now: number): Promise<PrefixHold | undefined> {
   const { workspaceId, prefix } = held
-  return inForce(read, { workspaceId, prefix, now }).sort((one, other) => other.until_at - one.until_at)[0]
+  return (await inForce(read, { workspaceId, prefix, now })).sort((one, other) => other.until_at - one.until_at)[0]
 }
 
 export function isInForce({ until_at: until, released_at: releasedAt }: PrefixHold, now: number): boolean {
@@ -119,7 +119,7 @@ const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot })
 const MAX_HOLDS = 10_000
 
 /** Lists the holds of all workspaces. Those that end first come first. */
-export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly PrefixHold[] {
+export async function listHolds(read: Read, now: number, limit = MAX_HOLDS): Promise<readonly PrefixHold[]> {
   return endingAfter(read, { now, limit })
 }
 
@@ -179,7 +179,7 @@ function recordRelease(
 export async function releaseHolds(store: Store, release: Release): Promise<readonly PrefixHold[]> {
   const { prefix, workspaceId, now } = release
   const released: PrefixHold[] = []
-  for (const hold of listHolds(store.read, now)) {
+  for (const hold of await listHolds(store.read, now)) {
     if (hold.prefix !== prefix || (workspaceId !== null && hold.workspace_id !== workspaceId)) continue
     if (await releaseHold(store, hold, operatorActor, now)) released.push(hold)
   }
@@ -220,7 +220,7 @@ const removeHold = prepareWrite<HoldKey>(({ db, slot }) =>
 
 /** Removes some holds that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeOldHolds({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = endedBefore(read, { before: now - HOLD_LIFETIME })
+  const old = await endedBefore(read, { before: now - HOLD_LIFETIME })
   if (old.length > 0) await commit(old.map(removeHold))
   return old.length === BATCH_SIZE
 }

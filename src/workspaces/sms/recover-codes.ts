@@ -24,7 +24,7 @@ export async function recoverCodes(
   let ended = 0
   let after = ''
   for (;;) {
-    const codes = listSendingCodes(deps.read, { after, before, limit: BATCH_SIZE })
+    const codes = await listSendingCodes(deps.read, { after, before, limit: BATCH_SIZE })
     for (const code of codes) if (await endCode(deps, code, now)) ended += 1
     after = codes.at(-1)?.id ?? after
     if (codes.length < BATCH_SIZE) return ended

@@ -165,9 +165,9 @@ const MAX_ADMISSIONS = 3
 
 async function commitAdmission(deps: CodeSenderDeps, send: PlannedSend, code: NewCode): Promise<void> {
   for (let admission = 0; admission < MAX_ADMISSIONS; admission++) {
-    const charge = deps.charger.charge(send)
+    const charge = await deps.charger.charge(send)
     if (await tryCommit(deps.commit([...charge.writes, insertCode(code)]))) return
-    const refusal = charge.findRefusal()
+    const refusal = await charge.findRefusal()
     if (refusal !== null) throw refusal
   }
   throw new Refusal('bad-credentials', 'the workspace of this key is deleted')

@@ -48,7 +48,7 @@ interface SendCharge {
    */
   readonly writes: readonly Write[]
   /** Says why the writes missed. Null means that no limit is reached. */
-  readonly findRefusal: () => Refusal | null
+  readonly findRefusal: () => Promise<Refusal | null>
 }
 
 /** All workspaces together have this many times the limits of a phone and of a range. */
@@ -75,8 +75,8 @@ interface SendLimit {
 }
 
 /** Gives the send the id of the owner, under which `usage` counts the workspaces of an owner together. */
-function countByOwner(read: Read, send: PlannedSend): PlannedSend {
-  return { ...send, workspaceId: findOwnerId(read, send.workspaceId) }
+async function countByOwner(read: Read, send: PlannedSend): Promise<PlannedSend> {
+  return { ...send, workspaceId: await findOwnerId(read, send.workspaceId) }
 }
 
 function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits): readonly SendLimit[] {
@@ -124,9 +124,9 @@ export class SendCharger {
     private readonly settings: () => { readonly limits: SendLimits },
   ) {}
 
-  charge(given: PlannedSend): SendCharge {
+  async charge(given: PlannedSend): Promise<SendCharge> {
     const { prefix, now } = given
-    const send = countByOwner(this.read, given)
+    const send = await countByOwner(this.read, given)
     const { workspaceId } = send
     const { limits: settings } = this.settings()
     const limits = limitsOf(send, settings)
@@ -159,11 +159,13 @@ export class SendCharger {
    * Finds the reached limit or the hold that ends last, so that a retry then succeeds. Null means that there is
    * none.
    */
-  findRefusal(send: PlannedSend): Refusal | null {
+  async findRefusal(send: PlannedSend): Promise<Refusal | null> {
     const { now } = send
     const { limits } = this.settings()
-    const reached = limitsOf(countByOwner(this.read, send), limits).map((limit) => findReached(this.read, limit, now))
-    const held = limits.min_verified_percent === 0 ? null : findHeld(this.read, send)
+    const reached = await Promise.all(
+      limitsOf(await countByOwner(this.read, send), limits).map((limit) => findReached(this.read, limit, now)),
+    )
+    const held = limits.min_verified_percent === 0 ? null : await findHeld(this.read, send)
     const last = [...reached, held].reduce((one, other) =>
       one === null || (other !== null && other.free > one.free) ? other : one,
     )
@@ -186,9 +188,9 @@ interface Obstacle {
 }
 
 /** Null means that there is room. */
-function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null {
+async function findReached(read: Read, limit: SendLimit, now: number): Promise<Obstacle | null> {
   const { workspaceId, kind, window, max, reason, text } = limit
-  const buckets = bucketsSince(read, { workspaceId, kind, since: oldestSliceStart(window, now) })
+  const buckets = await bucketsSince(read, { workspaceId, kind, since: oldestSliceStart(window, now) })
   let left = buckets.reduce((sum, { count }) => sum + count, 0)
   if (left < max) return null
   const leaving = buckets.find(({ count }) => {
@@ -205,8 +207,8 @@ function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null
   }
 }
 
-function findHeld(read: Read, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
-  const hold = findHoldInForce(read, { workspaceId, prefix }, now)
+async function findHeld(read: Read, { workspaceId, prefix, now }: PlannedSend): Promise<Obstacle | null> {
+  const hold = await findHoldInForce(read, { workspaceId, prefix }, now)
   if (hold === undefined) return null
   const { until_at: free, sent, verified } = hold
   return {

@@ -143,7 +143,7 @@ const removeCodesUpTo = prepareWrite<{ at: number }>(({ db, slot }) =>
  * separate retention. Resolves to whether there may be more.
  */
 export async function removeOldCodes({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = oldCodes(read, { before })
+  const old = await oldCodes(read, { before })
   const at = old.at(-1)?.created_at
   if (at !== undefined) await commit([removePartsUpTo({ at }), removeCodesUpTo({ at })])
   return old.length === BATCH_SIZE

@@ -37,12 +37,17 @@ interface SmsUsage {
   readonly days: readonly DayOfSms[]
 }
 
-export function readSmsUsage(read: Read, workspaceId: string, limitPerDay: number, now: number): SmsUsage {
+export async function readSmsUsage(
+  read: Read,
+  workspaceId: string,
+  limitPerDay: number,
+  now: number,
+): Promise<SmsUsage> {
   const since = windowStart(monthWindow, now)
   const segments = new Map(
-    bucketsSince(read, { workspaceId, kind: SMS_SEGMENTS, since }).map(({ bucket, count }) => [bucket, count]),
+    (await bucketsSince(read, { workspaceId, kind: SMS_SEGMENTS, since })).map(({ bucket, count }) => [bucket, count]),
   )
-  const sent = bucketsSince(read, { workspaceId, kind: SMS_SENT, since })
+  const sent = await bucketsSince(read, { workspaceId, kind: SMS_SENT, since })
   const today = bucketOf(monthWindow, now)
   return {
     sms_sent: sent.find(({ bucket }) => bucket === today)?.count ?? 0,

@@ -13,6 +13,7 @@ const MAX_WAITING = 10_000
 
 export class WaitingReceipts {
   private readonly timers = new Set<NodeJS.Timeout>()
+  private readonly underWay = new Set<Promise<void>>()
   private isStopped = false
   /** Receipts that we dropped because there was no room. */
   private surplus = 0
@@ -28,10 +29,12 @@ export class WaitingReceipts {
     else this.dropSurplus(receipt)
   }
 
-  stop(): void {
+  /** Resolves when the tries under way have ended. */
+  async stop(): Promise<void> {
     this.isStopped = true
     for (const timer of this.timers) clearTimeout(timer)
     this.timers.clear()
+    await Promise.all(this.underWay)
   }
 
   private schedule(receipt: Receipt, tries: number): void {
@@ -44,7 +47,8 @@ export class WaitingReceipts {
     const timer = setTimeout(() => {
       this.timers.delete(timer)
       this.endSurplus()
-      void this.tryAgain(receipt, tries + 1)
+      const trying = this.tryAgain(receipt, tries + 1).finally(() => this.underWay.delete(trying))
+      this.underWay.add(trying)
     }, delay)
     this.timers.add(timer)
   }

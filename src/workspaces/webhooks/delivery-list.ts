@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { MAX_ID } from '../../base/storage/db/paging.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { DeliveryStatus, WebhookDeliveriesTable } from '../../base/storage/tables/webhook-tables.js'
 import type { WebhookRef } from './webhook-records.js'
@@ -24,7 +24,7 @@ interface DeliveryPage {
 
 type PageQuery = WebhookRef & { readonly before: string; readonly limit: number }
 
-const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
+const selectPage = prepareLongRead<PageQuery>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
     .selectAll()
@@ -34,7 +34,7 @@ const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-const selectPending = prepareRead<PageQuery>()(({ db, slot }) =>
+const selectPending = prepareLongRead<PageQuery>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
     .selectAll()
@@ -46,7 +46,7 @@ const selectPending = prepareRead<PageQuery>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-const selectFailed = prepareRead<PageQuery>()(({ db, slot }) =>
+const selectFailed = prepareLongRead<PageQuery>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
     .selectAll()
@@ -58,10 +58,7 @@ const selectFailed = prepareRead<PageQuery>()(({ db, slot }) =>
 )
 
 /** The caller checks that the webhook belongs to the workspace. */
-export function listDeliveries(
-  read: Read,
-  page: DeliveryPage,
-): Promise<readonly ListedDelivery[]> | readonly ListedDelivery[] {
+export async function listDeliveries(read: Read, page: DeliveryPage): Promise<readonly ListedDelivery[]> {
   const { webhook, status, after, limit } = page
   const query = { ...webhook, before: after ?? MAX_ID, limit }
   switch (status) {
@@ -80,7 +77,7 @@ async function pickDelivered(read: Read, query: PageQuery): Promise<readonly Lis
   const found: ListedDelivery[] = []
   let { before } = query
   for (;;) {
-    const rows = selectPage(read, { ...query, before, limit: ROW_STEP })
+    const rows = await selectPage(read, { ...query, before, limit: ROW_STEP })
     found.push(...rows.filter(({ status }) => status === 'delivered'))
     const last = rows[ROW_STEP - 1]
     if (last === undefined || found.length >= query.limit) return found.slice(0, query.limit)

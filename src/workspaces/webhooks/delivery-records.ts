@@ -94,8 +94,8 @@ const findDelivery = prepareRead<{ id: string; webhookId: string }>()(({ db, slo
     .where('webhook_id', '=', slot('webhookId')),
 )
 
-export function isDeliveryStored(read: Read, id: string, webhookId: string): boolean {
-  return findDelivery(read, { id, webhookId }).length > 0
+export async function isDeliveryStored(read: Read, id: string, webhookId: string): Promise<boolean> {
+  return (await findDelivery(read, { id, webhookId })).length > 0
 }
 
 /** Deliveries whose next attempt is due, with their events. The data is absent if the log has removed the event. */
@@ -118,7 +118,7 @@ export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit
     .limit(slot('limit')),
 )
 
-export type DueDelivery = ReturnType<typeof dueDeliveries>[number]
+export type DueDelivery = Awaited<ReturnType<typeof dueDeliveries>>[number]
 
 const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot }) =>
   db
@@ -132,8 +132,8 @@ const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot 
 )
 
 /** When the first attempt later than `after` is due. It is infinite if none waits. */
-export function readNextDue(read: Read, webhookId: string, after = 0): number {
-  return nextDue(read, { webhookId, after })[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
+export async function readNextDue(read: Read, webhookId: string, after = 0): Promise<number> {
+  return (await nextDue(read, { webhookId, after }))[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
 }
 
 /** Makes deliveries due that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
@@ -157,7 +157,7 @@ const removeDeliveriesUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Removes some deliveries of events older than `before`. Resolves to whether there may be more. */
 export async function removeOldDeliveries({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = deliveriesBefore(read, { before: firstUuidv7(before) })
+  const old = await deliveriesBefore(read, { before: firstUuidv7(before) })
   const last = old.at(-1)
   if (last !== undefined) await commit([removeDeliveriesUpTo({ id: last.id })])
   return old.length === BATCH_SIZE

@@ -23,9 +23,9 @@ const enabledAfter = prepareRead<{ id: string; limit: number }>()(({ db, slot })
 )
 
 /** Reads pages of all enabled webhooks. It reads a page when the caller asks for it. */
-export function* readEnabledWebhooks(read: Read): Generator<readonly Webhook[]> {
+export async function* readEnabledWebhooks(read: Read): AsyncGenerator<readonly Webhook[], void> {
   for (let last = ''; ; ) {
-    const page = enabledAfter(read, { id: last, limit: PAGE_SIZE })
+    const page = await enabledAfter(read, { id: last, limit: PAGE_SIZE })
     yield page
     if (page.length < PAGE_SIZE) return
     last = page.at(-1)?.id ?? ''
@@ -33,8 +33,8 @@ export function* readEnabledWebhooks(read: Read): Generator<readonly Webhook[]> 
 }
 
 /** Undefined means that the webhook is gone or disabled. */
-export function findEnabledWebhook(read: Read, ref: WebhookRef): Webhook | undefined {
-  const found = webhookById(read, ref)
+export async function findEnabledWebhook(read: Read, ref: WebhookRef): Promise<Webhook | undefined> {
+  const found = await webhookById(read, ref)
   return found?.enabled === 1 ? found : undefined
 }
 
@@ -76,8 +76,8 @@ const replaysOf = prepareRead<WebhookRef>()(({ db, slot }) =>
 )
 
 /** The oldest request for a replay that is not complete. */
-export function findReplay(read: Read, ref: WebhookRef): Replay | undefined {
-  return replaysOf(read, ref)[0]
+export async function findReplay(read: Read, ref: WebhookRef): Promise<Replay | undefined> {
+  return (await replaysOf(read, ref))[0]
 }
 
 export const moveReplay = prepareWrite<{ id: string; workspaceId: string; next: number }>(({ db, slot }) =>

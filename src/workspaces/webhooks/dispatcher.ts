@@ -64,6 +64,9 @@ export class Dispatcher {
   private readonly readLoad: () => number
   /** Attempts that may begin before the next poll. */
   private budget = Number.POSITIVE_INFINITY
+  /** The work under way: one poll and one pump at a time. */
+  private polling: Promise<void> | null = null
+  private pumping: Promise<void> | null = null
   private isStopping = false
   private isFailing = false
   private onIdle: () => void = () => undefined
@@ -79,7 +82,7 @@ export class Dispatcher {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
     }
-    this.registry = new LaneRegistry({ read, log }, laneEvents)
+    this.registry = new LaneRegistry({ read, log, pages: this.events }, laneEvents)
     this.writer = new OutcomeWriter({
       commit,
       clock,
@@ -87,7 +90,7 @@ export class Dispatcher {
       onCommit: (lanes) => {
         for (const lane of lanes) this.schedule(lane)
       },
-      onDisabled: (lane) => this.refresh(lane.ref),
+      onDisabled: (lane) => void this.refresh(lane.ref),
     })
   }
 
@@ -96,10 +99,10 @@ export class Dispatcher {
     this.reload()
   }
 
-  /** Call this when this process has changed the webhook, or has written a delivery or a replay of it. */
-  refresh(webhook: WebhookRef): void {
+  /** Call this when this process has changed the webhook, or has written a delivery or a replay of it. Never rejects. */
+  async refresh(webhook: WebhookRef): Promise<void> {
     if (this.isStopping) return
-    this.registry.refresh(webhook)
+    await this.registry.refresh(webhook)
   }
 
   /** Call this when another process has changed the database. */
@@ -118,9 +121,9 @@ export class Dispatcher {
    */
   async stop(limit: number): Promise<void> {
     this.isStopping = true
-    this.registry.stop()
     if (this.timer !== null) clearTimeout(this.timer)
     if (this.pumpTimer !== null) clearImmediate(this.pumpTimer)
+    await Promise.all([this.registry.stop(), this.polling, this.pumping])
     if (this.turns.running > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, Math.min(limit, MAX_STOP))
@@ -146,22 +149,29 @@ export class Dispatcher {
     if (this.isStopping || this.registry.size === 0) return
     this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
     this.budget = attemptsAtLoad(this.readLoad())
-    this.guard(() => {
-      this.events.forget()
-      this.registry.noticeEvents()
-      const now = this.deps.clock()
-      for (const lane of this.registry.lanes()) if (lane.hasWork(now)) this.turns.add(lane)
+    // While a poll reads for longer than the interval, the next ones leave everything to it.
+    this.polling ??= this.guard(() => this.notice()).finally(() => {
+      this.polling = null
+      this.schedulePump()
     })
     this.schedulePump()
   }
 
+  private async notice(): Promise<void> {
+    await this.registry.noticeEvents()
+    const now = this.deps.clock()
+    for (const lane of this.registry.lanes()) if (lane.hasWork(now)) this.turns.add(lane)
+  }
+
   private schedulePump(): void {
-    if (this.pumpTimer !== null || this.isStopping || !this.canAdvance) return
+    if (this.pumpTimer !== null || this.pumping !== null || this.isStopping || !this.canAdvance) return
     this.pumpTimer = setImmediate(() => {
       this.pumpTimer = null
-      this.guard(() => this.pump())
-      // After a fault of the database, the next poll continues.
-      if (!this.isFailing) this.schedulePump()
+      this.pumping = this.guard(() => this.pump()).finally(() => {
+        this.pumping = null
+        // After a fault of the database, the next poll continues.
+        if (!this.isFailing) this.schedulePump()
+      })
     })
   }
 
@@ -169,18 +179,20 @@ export class Dispatcher {
     return this.turns.hasTurn && this.budget > 0 && !this.writer.isFull
   }
 
-  private pump(): void {
+  private async pump(): Promise<void> {
     const now = this.deps.clock()
     const end = performance.now() + TURN_TIME
-    while (this.canAdvance && performance.now() < end) {
+    while (this.canAdvance && !this.isStopping && performance.now() < end) {
       const lane = this.turns.next()
-      if (lane !== null) this.advance(lane, now)
+      if (lane !== null) await this.advance(lane, now)
     }
   }
 
-  private advance(lane: WebhookLane, now: number): void {
-    const task = lane.take({ read: this.deps.read, events: this.events }, now)
-    if (task?.kind === 'retry' && task.delivery.data === null)
+  private async advance(lane: WebhookLane, now: number): Promise<void> {
+    const task = await lane.take({ read: this.deps.read, events: this.events }, now)
+    // The reads may have taken long. The webhook may be disabled now.
+    if (task !== null && (this.isStopping || !lane.isEnabled)) lane.giveBack(task)
+    else if (task?.kind === 'retry' && task.delivery.data === null)
       this.giveUp(lane, task, 'the event is no longer in the log')
     else if (task !== null) this.begin(lane, task)
     else if (lane.needsCommit) this.writer.addProgress(lane)
@@ -243,9 +255,9 @@ export class Dispatcher {
   }
 
   /** Logs a fault of the database once. The poll tries again. */
-  private guard(work: () => void): void {
+  private async guard(work: () => Promise<void>): Promise<void> {
     try {
-      work()
+      await work()
       this.isFailing = false
     } catch (err) {
       if (!this.isFailing) this.deps.log.error({ err }, 'webhooks cannot be read now')

@@ -14,26 +14,32 @@ const eventsAfter = prepareRead<{ workspaceId: string; seq: number; limit: numbe
     .limit(slot('limit')),
 )
 
-export type LoggedEvent = ReturnType<typeof eventsAfter>[number]
+export type LoggedEvent = Awaited<ReturnType<typeof eventsAfter>>[number]
 
 /** Webhooks of a workspace that are at the same place share a page, until `forget`. */
 export class EventPages {
-  private readonly pages = new Map<string, readonly LoggedEvent[]>()
+  private readonly pages = new Map<string, Promise<readonly LoggedEvent[]>>()
 
   constructor(private readonly read: Read) {}
 
   /** The next events of a workspace, oldest first. The list is empty if there are none. */
-  after(workspaceId: string, seq: number): readonly LoggedEvent[] {
+  after(workspaceId: string, seq: number): Promise<readonly LoggedEvent[]> {
     const key = `${workspaceId} ${seq}`
     const known = this.pages.get(key)
     if (known !== undefined) return known
-    const page = eventsAfter(this.read, { workspaceId, seq, limit: PAGE_SIZE })
+    const page = this.readPage(workspaceId, seq)
     this.pages.set(key, page)
+    // One that could not be read is read again.
+    page.catch(() => this.pages.get(key) === page && this.pages.delete(key))
     return page
   }
 
   forget(): void {
     this.pages.clear()
+  }
+
+  private async readPage(workspaceId: string, seq: number): Promise<readonly LoggedEvent[]> {
+    return eventsAfter(this.read, { workspaceId, seq, limit: PAGE_SIZE })
   }
 }
 

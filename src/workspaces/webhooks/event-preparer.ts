@@ -77,12 +77,12 @@ export class EventPreparer {
       if (needsMessage(format, content)) return this.prepareMessage(webhook, linked)
       return { kind: 'prepared', event: linked, email: null, body: null, release: keep }
     }
-    const email = needsEmail(format) ? this.findEmail(webhook.workspace_id, event.data) : null
+    const email = needsEmail(format) ? await this.findEmail(webhook.workspace_id, event.data) : null
     return { kind: 'prepared', event, email, body: null, release: keep }
   }
 
-  private findEmail(workspaceId: string, data: string): EmailFacts | null {
-    const [found] = factsOfEmail(this.deps.read, { workspaceId, id: new EventData(data).text('email_id') })
+  private async findEmail(workspaceId: string, data: string): Promise<EmailFacts | null> {
+    const [found] = await factsOfEmail(this.deps.read, { workspaceId, id: new EventData(data).text('email_id') })
     return found === undefined ? null : { ...found, tags: parseJson(found.tags) }
   }
 
@@ -104,7 +104,7 @@ export class EventPreparer {
   private async prepareMessage(webhook: Webhook, event: DeliveredEvent): Promise<PreparedEvent | Undeliverable | null> {
     const { read, ownerOf = (id: string) => id } = this.deps
     const key = { workspaceId: webhook.workspace_id, id: new EventData(event.data).text('inbound_email_id') }
-    const [inbound] = inboundById(read, key)
+    const [inbound] = await inboundById(read, key)
     if (inbound === undefined) return gone
     if (inbound.size > MAX_MESSAGE) return this.prepareTooLarge(webhook, event)
     if (inbound.size < LARGE_SIZE) return this.makeBody(webhook, event, { inbound, release: keep })

@@ -29,7 +29,7 @@ interface WalkSettings {
 interface WalkReads {
   readonly events: Pick<EventPages, 'after'>
   /** Tells whether there is a delivery with this id. */
-  readonly isStored: (deliveryId: string) => boolean
+  readonly isStored: (deliveryId: string) => Promise<boolean>
 }
 
 export interface WalkEvent {
@@ -39,7 +39,8 @@ export interface WalkEvent {
 
 export class EventWalk {
   /** False means that the page had the last event. */
-  hasMore = true
+  private hasMore = true
+  private wakes = 0
   private page: readonly LoggedEvent[] = []
   private pageIndex = 0
   private taken: number
@@ -80,20 +81,26 @@ export class EventWalk {
     return oldest !== undefined && this.takenCount - oldest >= MAX_AHEAD
   }
 
+  /** Says that there may be new events. */
+  wake(): void {
+    this.hasMore = true
+    this.wakes += 1
+  }
+
   /**
    * Takes the next event to deliver. It reads one page at most, so null means that there is none yet while `mayTake`
-   * is true.
+   * is true. Call it again only when the call before has ended.
    */
-  take(reads: WalkReads): WalkEvent | null {
+  async take(reads: WalkReads): Promise<WalkEvent | null> {
     const returned = this.returned.shift()
     if (returned !== undefined) return returned
     if (this.isBlocked || !this.canRead) return null
-    if (this.pageIndex === this.page.length) this.readPage(reads)
+    if (this.pageIndex === this.page.length) await this.readPage(reads)
     while (this.pageIndex < this.page.length) {
       const event = this.page[this.pageIndex]
       if (event === undefined) break
       // The call may throw. Then the walk has not passed the event.
-      const delivery = this.settings.accepts(event) ? this.nameDelivery(event, reads) : null
+      const delivery = this.settings.accepts(event) ? await this.nameDelivery(event, reads) : null
       this.pageIndex += 1
       this.taken = event.seq
       if (delivery !== null) return delivery
@@ -131,17 +138,19 @@ export class EventWalk {
     return this.skipped >= MAX_SKIPPED && this.open.size === 0
   }
 
-  private readPage({ events }: WalkReads): void {
+  private async readPage({ events }: WalkReads): Promise<void> {
     const { workspaceId, end } = this.settings
-    const page = events.after(workspaceId, this.taken)
+    const { wakes } = this
+    const page = await events.after(workspaceId, this.taken)
     this.page = end === null ? page : page.filter(({ seq }) => seq <= end)
     this.pageIndex = 0
-    this.hasMore = page.length > 0 && this.page.length === page.length
+    // An event that woke the walk during the read may have come too late for the page.
+    this.hasMore = wakes !== this.wakes || (page.length > 0 && this.page.length === page.length)
   }
 
-  private nameDelivery(event: LoggedEvent, { isStored }: WalkReads): WalkEvent | null {
+  private async nameDelivery(event: LoggedEvent, { isStored }: WalkReads): Promise<WalkEvent | null> {
     const deliveryId = namedUuidv7(this.settings.idTime ?? event.created_at, `${this.settings.id} ${event.id}`)
-    if (this.takenCount < MAX_AHEAD && isStored(deliveryId)) {
+    if (this.takenCount < MAX_AHEAD && (await isStored(deliveryId))) {
       this.takenCount += 1
       return null
     }

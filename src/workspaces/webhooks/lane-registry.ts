@@ -6,8 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../base/platform/log.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { findLogRange } from '../../records/events/event-times.js'
+import { readNextDue } from './delivery-records.js'
 import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
-import { newEvents, SCAN_SIZE } from './event-pages.js'
+import { type EventPages, newEvents, SCAN_SIZE } from './event-pages.js'
 import { WebhookLane } from './webhook-lane.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
@@ -19,6 +20,7 @@ export interface LaneEvents {
 
 interface RegistryDeps {
   readonly read: Read
+  readonly pages: Pick<EventPages, 'forget'>
   readonly log: Pick<Log, 'error'>
 }
 
@@ -37,6 +39,13 @@ export class LaneRegistry {
   private retryTimer: NodeJS.Timeout | null = null
   private isFailing = false
   private isStopped = false
+  /**
+   * Webhooks are read and put in turns, or an earlier row could replace a later one. It resolves when the last turn has
+   * ended.
+   */
+  private lastTurn: Promise<unknown> = Promise.resolve()
+  /** Workspaces that were closed since the turn under way began. What it has read of them is out of date. */
+  private readonly closed = new Set<string>()
 
   constructor(
     private readonly deps: RegistryDeps,
@@ -51,17 +60,22 @@ export class LaneRegistry {
     return this.byId.values()
   }
 
-  stop(): void {
+  /** Resolves when nothing reads any more. */
+  async stop(): Promise<void> {
     this.isStopped = true
     if (this.retryTimer !== null) clearTimeout(this.retryTimer)
+    await this.reloading
+    await this.lastTurn
   }
 
-  /** Reads one webhook again. */
-  refresh(ref: WebhookRef): void {
+  /** Reads one webhook again. It never rejects. */
+  async refresh(ref: WebhookRef): Promise<void> {
     try {
-      const webhook = findEnabledWebhook(this.deps.read, ref)
-      if (webhook === undefined) this.disable(this.byId.get(ref.id))
-      else this.put(webhook)
+      await this.inTurn(async () => {
+        const webhook = await findEnabledWebhook(this.deps.read, ref)
+        if (webhook === undefined) this.disable(this.byId.get(ref.id))
+        else await this.put(webhook)
+      })
     } catch (err) {
       this.retryLater(err)
     }
@@ -80,19 +94,26 @@ export class LaneRegistry {
   }
 
   closeWorkspace(workspaceId: string): void {
+    this.closed.add(workspaceId)
     for (const lane of [...(this.byWorkspace.get(workspaceId) ?? [])]) this.disable(lane)
   }
 
-  /** Wakes the lanes whose workspaces have new events. */
-  noticeEvents(): void {
+  /**
+   * Wakes the lanes whose workspaces have new events. Before, it forgets pages that were read without them: a lane that
+   * took such a page after it was woken would sleep again.
+   */
+  async noticeEvents(): Promise<void> {
+    let { seen } = this
+    const workspaces = new Set<string>()
     for (let scans = 0; scans < MAX_SCANS; scans += 1) {
-      const page = newEvents(this.deps.read, { seq: this.seen })
-      for (const id of new Set(page.map(({ workspace_id: workspaceId }) => workspaceId))) {
-        for (const lane of this.byWorkspace.get(id) ?? []) lane.wake()
-      }
-      this.seen = page.at(-1)?.seq ?? this.seen
-      if (page.length < SCAN_SIZE) return
+      const page = await newEvents(this.deps.read, { seq: seen })
+      for (const { workspace_id: workspaceId } of page) workspaces.add(workspaceId)
+      seen = page.at(-1)?.seq ?? seen
+      if (page.length < SCAN_SIZE) break
     }
+    this.seen = Math.max(this.seen, seen)
+    this.deps.pages.forget()
+    for (const id of workspaces) for (const lane of this.byWorkspace.get(id) ?? []) lane.wake()
   }
 
   /**
@@ -111,22 +132,37 @@ export class LaneRegistry {
   private async reloadAll(): Promise<void> {
     const unseen = new Set(this.byId.keys())
     try {
-      for (const page of readEnabledWebhooks(this.deps.read)) {
-        if (this.isStopped) return
-        for (const webhook of page) {
-          unseen.delete(webhook.id)
-          this.put(webhook)
-        }
-        await nextTurn()
-      }
+      const pages = readEnabledWebhooks(this.deps.read)
+      while (await this.inTurn(() => this.putPage(pages, unseen))) await nextTurn()
       for (const id of unseen) {
         const lane = this.byId.get(id)
-        if (lane !== undefined) this.refresh(lane.ref)
+        if (lane !== undefined && !this.isStopped) await this.refresh(lane.ref)
       }
       if (this.retryTimer === null) this.isFailing = false
     } catch (err) {
       this.retryLater(err)
     }
+  }
+
+  /** Resolves to whether there may be another page. */
+  private async putPage(pages: AsyncGenerator<readonly Webhook[], void>, unseen: Set<string>): Promise<boolean> {
+    if (this.isStopped) return false
+    const page = await pages.next()
+    if (page.done === true) return false
+    for (const webhook of page.value) {
+      unseen.delete(webhook.id)
+      await this.put(webhook)
+    }
+    return true
+  }
+
+  private inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.lastTurn.then(() => {
+      this.closed.clear()
+      return work()
+    })
+    this.lastTurn = turn.catch(() => undefined)
+    return turn
   }
 
   /** Logs a fault once, until everything is read again. */
@@ -140,17 +176,20 @@ export class LaneRegistry {
     }, RETRY_DELAY)
   }
 
-  private put(webhook: Webhook): void {
+  private async put(webhook: Webhook): Promise<void> {
     const { read } = this.deps
-    // Lanes begin at their own cursors, so they find earlier events without a scan.
-    if (this.byId.size === 0) this.seen = findLogRange(read).end - 1
+    const nextDue = await readNextDue(read, webhook.id)
+    const newest = this.byId.size === 0 ? (await findLogRange(read)).end - 1 : this.seen
+    if (this.isStopped || this.closed.has(webhook.workspace_id)) return
     let lane = this.byId.get(webhook.id)
     if (lane === undefined) {
-      lane = new WebhookLane(webhook, read)
+      // Lanes begin at their own cursors, so they find earlier events without a scan.
+      if (this.byId.size === 0) this.seen = newest
+      lane = new WebhookLane(webhook, nextDue)
       this.byId.set(webhook.id, lane)
       const lanes = this.byWorkspace.get(webhook.workspace_id) ?? new Set()
       this.byWorkspace.set(webhook.workspace_id, lanes.add(lane))
-    } else lane.update(webhook, read)
+    } else lane.update(webhook, nextDue)
     this.events.onAdded(lane)
   }
 

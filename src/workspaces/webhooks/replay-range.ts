@@ -95,9 +95,9 @@ export async function replayRange(
   { from, to, types }: ReplayRequest,
   now: Timestamp,
 ): Promise<number> {
-  requireEnabledWebhook(read, webhook)
+  await requireEnabledWebhook(read, webhook)
   const { workspaceId, id } = webhook
-  const [first, last] = [seqAtTime(read, from), seqAtTime(read, to) - 1]
+  const [first, last] = [await seqAtTime(read, from), (await seqAtTime(read, to)) - 1]
   const count = await countEvents(read, { workspaceId, types, first, last }, max)
   if (count === 0) return 0
   const replay = {
@@ -112,8 +112,8 @@ export async function replayRange(
   const day = Math.floor(now / DAY)
   const writes = [insert({ ...replay, max: MAX_REPLAYS }), spend({ id, workspaceId, day, count, max })]
   if (await tryCommit(commit(writes))) return count
-  requireEnabledWebhook(read, webhook)
-  const left = max - (replayedOn(read, { workspaceId, day })[0]?.count ?? 0)
+  await requireEnabledWebhook(read, webhook)
+  const left = max - ((await replayedOn(read, { workspaceId, day }))[0]?.count ?? 0)
   if (count > left) throw buildSpent(left, max)
   const message = `the webhook has ${MAX_REPLAYS} replays that are not finished: wait for one of them`
   throw new Refusal('conflict', message, { id, limit: MAX_REPLAYS })
@@ -158,7 +158,7 @@ async function countEvents(
   for (const type of types) {
     let next: number | null = range.first
     while (next !== null && total <= max) {
-      const [step]: CountStep[] = countStep(read, { ...range, first: next, type, limit: INDEX_STEP })
+      const [step]: CountStep[] = await countStep(read, { ...range, first: next, type, limit: INDEX_STEP })
       total += step?.count ?? 0
       next = step === undefined || step.count < INDEX_STEP ? null : step.end + 1
       await waitForStep()
@@ -167,4 +167,4 @@ async function countEvents(
   return total
 }
 
-type CountStep = ReturnType<typeof countStep>[number]
+type CountStep = Awaited<ReturnType<typeof countStep>>[number]

@@ -78,13 +78,13 @@ const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(
  * disabled.
  */
 export async function requestTest({ read, commit }: Store, webhook: WebhookRef, at: Timestamp): Promise<string> {
-  requireEnabledWebhook(read, webhook)
+  await requireEnabledWebhook(read, webhook)
   const { workspaceId, id } = webhook
   const deliveryId = uuidv7(at)
   const data = { webhook_id: id, message: 'This event tests the webhook.' }
   const event = recordEvent({ workspaceId, type: 'webhook.test', emailId: null, recipient: null, at, data })
   if (await tryCommit(commit([event, insertForNewest({ ...webhook, deliveryId, at })]))) return deliveryId
-  requireEnabledWebhook(read, webhook)
+  await requireEnabledWebhook(read, webhook)
   throw buildChanged(webhook)
 }
 
@@ -108,15 +108,15 @@ export async function replayDelivery(
   webhook: WebhookRef,
   { deliveryId: replayed, at }: { readonly deliveryId: string; readonly at: Timestamp },
 ): Promise<string> {
-  requireWebhook(read, webhook)
-  const [found] = eventOfDelivery(read, { ...webhook, deliveryId: replayed })
+  await requireWebhook(read, webhook)
+  const [found] = await eventOfDelivery(read, { ...webhook, deliveryId: replayed })
   if (found === undefined) throw buildDeliveryNotFound(replayed)
-  requireEnabledWebhook(read, webhook)
+  await requireEnabledWebhook(read, webhook)
   const { seq, event_id: eventId } = found
   if (seq === null) throw buildEventGone(eventId)
   const deliveryId = uuidv7(at)
   if (await tryCommit(commit([insertForSeq({ ...webhook, deliveryId, seq, at })]))) return deliveryId
-  requireEnabledWebhook(read, webhook)
+  await requireEnabledWebhook(read, webhook)
   throw buildEventGone(eventId)
 }
 

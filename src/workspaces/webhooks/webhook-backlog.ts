@@ -20,10 +20,10 @@ interface WebhookBacklog {
 }
 
 export async function readWebhookBacklog(read: Read): Promise<WebhookBacklog> {
-  const newest = newestEvent(read, {})[0]?.seq ?? 0
+  const newest = (await newestEvent(read, {}))[0]?.seq ?? 0
   const backlog = { webhooks: 0, failing: 0, behind: 0 }
   let pages = 0
-  for (const page of readEnabledWebhooks(read)) {
+  for await (const page of readEnabledWebhooks(read)) {
     for (const { failing_since, event_cursor } of page) {
       backlog.webhooks += 1
       if (failing_since !== null) backlog.failing += 1

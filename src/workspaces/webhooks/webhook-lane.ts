@@ -46,18 +46,19 @@ export class WebhookLane {
   private readonly openRetries = new Set<string>()
   private nextDue: number
 
-  constructor(webhook: Webhook, read: Read) {
+  /** `nextDue`: when its first retry is due, as `readNextDue` found it. */
+  constructor(webhook: Webhook, nextDue: number) {
     this.webhook = webhook
     this.ref = { workspaceId: webhook.workspace_id, id: webhook.id }
     this.failingSince = webhook.failing_since
     this.pace = startPace(webhook.failing_since !== null)
     this.types = typesOf(webhook)
     this.walk = this.createWalk(webhook.event_cursor)
-    this.nextDue = readNextDue(read, webhook.id)
+    this.nextDue = nextDue
   }
 
   /** Takes over a change of the webhook. Attempts under way end as they began. */
-  update(webhook: Webhook, read: Read): void {
+  update(webhook: Webhook, nextDue: number): void {
     if (webhook.event_cursor > this.walk.position) this.walk = this.createWalk(webhook.event_cursor)
     if (webhook.url !== this.webhook.url || !this.isEnabled) this.pace = startPace(webhook.failing_since !== null)
     this.isEnabled = true
@@ -65,12 +66,12 @@ export class WebhookLane {
     this.failingSince = webhook.failing_since
     this.types = typesOf(webhook)
     this.mayHaveReplay = true
-    this.nextDue = Math.min(this.nextDue, readNextDue(read, webhook.id))
+    this.expectRetry(nextDue)
   }
 
   /** Says that there may be new events. */
   wake(): void {
-    this.walk.hasMore = true
+    this.walk.wake()
   }
 
   /** Tells whether `take` may find something at this time. */
@@ -88,16 +89,22 @@ export class WebhookLane {
     return this.walk.needsCommit || this.replay?.walk.isComplete === true || this.replay?.walk.needsCommit === true
   }
 
-  /** Returns the next delivery. Null means that this step, which reads two pages at most, found none. */
-  take(reads: LaneReads, now: number): Task | null {
+  /**
+   * Returns the next delivery. Null means that this step, which reads two pages at most, found none. Call it again only
+   * when the call before has ended: what it reads belongs to this call alone.
+   */
+  async take(reads: LaneReads, now: number): Promise<Task | null> {
     if (isPaused(this.pausedUntil, now)) return null
-    const delivery = this.takeRetry(reads.read, now)
+    const delivery = await this.takeRetry(reads.read, now)
     if (delivery !== null) return { kind: 'retry', delivery }
     if (isPaused(this.pace.resumesAt, now)) return null
-    const walked = this.takeFrom(this.walk, null, reads)
-    if (walked !== null || this.walk.mayTake) return walked
-    this.beginReplay(reads.read)
-    return this.replay === null ? null : this.takeFrom(this.replay.walk, this.replay.row, reads)
+    const { walk } = this
+    const walked = await this.takeFrom(walk, null, reads)
+    // The webhook was enabled again during the read, and begins at a later event.
+    if (walk !== this.walk) return null
+    if (walked !== null || walk.mayTake) return walked
+    await this.beginReplay(reads.read)
+    return this.replay === null ? null : await this.takeFrom(this.replay.walk, this.replay.row, reads)
   }
 
   /** Takes back an attempt without a known outcome, so that it is made again. */
@@ -131,10 +138,9 @@ export class WebhookLane {
   }
 
   /** Reads a page when all retries of the one before are settled, so that none is taken twice. */
-  private takeRetry(read: Read, now: number): DueDelivery | null {
+  private async takeRetry(read: Read, now: number): Promise<DueDelivery | null> {
     if (this.due.length === 0 && this.nextDue <= now && this.openRetries.size === 0) {
-      this.due = dueDeliveries(read, { webhookId: this.ref.id, now, limit: DUE_PAGE })
-      this.nextDue = this.due.length === DUE_PAGE ? now : readNextDue(read, this.ref.id, now)
+      await this.readDue(read, now)
     }
     const next = this.due.shift()
     if (next === undefined) return null
@@ -142,9 +148,23 @@ export class WebhookLane {
     return next
   }
 
-  private takeFrom(walk: EventWalk, replay: Replay | null, { read, events }: LaneReads): Task | null {
-    const isStored = (deliveryId: string): boolean => isDeliveryStored(read, deliveryId, this.ref.id)
-    const taken = walk.take({ events, isStored })
+  private async readDue(read: Read, now: number): Promise<void> {
+    const expected = this.nextDue
+    // What others expect during the reads stays, since the reads may have come too early for it.
+    this.nextDue = Number.POSITIVE_INFINITY
+    try {
+      const due = await dueDeliveries(read, { webhookId: this.ref.id, now, limit: DUE_PAGE })
+      this.expectRetry(due.length === DUE_PAGE ? now : await readNextDue(read, this.ref.id, now))
+      this.due = due
+    } catch (error) {
+      this.expectRetry(expected)
+      throw error
+    }
+  }
+
+  private async takeFrom(walk: EventWalk, replay: Replay | null, { read, events }: LaneReads): Promise<Task | null> {
+    const isStored = (deliveryId: string): Promise<boolean> => isDeliveryStored(read, deliveryId, this.ref.id)
+    const taken = await walk.take({ events, isStored })
     return taken === null ? null : { kind: 'event', walk, replay, ...taken }
   }
 
@@ -153,10 +173,14 @@ export class WebhookLane {
     return new EventWalk({ ...this.ref, cursor, end: null, idTime: null, accepts })
   }
 
-  private beginReplay(read: Read): void {
+  private async beginReplay(read: Read): Promise<void> {
     if (!this.canBeginReplay) return
-    const row = findReplay(read, this.ref)
+    // A change during the read sets it again.
     this.mayHaveReplay = false
+    const row = await findReplay(read, this.ref).catch((error: unknown) => {
+      this.mayHaveReplay = true
+      throw error
+    })
     if (row === undefined) return
     const types: ReadonlySet<string> = new Set(parseJson(row.types))
     const { format } = this.webhook

@@ -101,13 +101,13 @@ const byId = prepareRead<WebhookRef>()(({ db, slot }) =>
   db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
 )
 
-export function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
-  return byId(read, ref)[0]
+export async function webhookById(read: Read, ref: WebhookRef): Promise<Webhook | undefined> {
+  return (await byId(read, ref))[0]
 }
 
 /** Throws a Refusal `webhook-not-found`. */
-export function requireWebhook(read: Read, ref: WebhookRef): Webhook {
-  const found = webhookById(read, ref)
+export async function requireWebhook(read: Read, ref: WebhookRef): Promise<Webhook> {
+  const found = await webhookById(read, ref)
   if (found === undefined) throw buildWebhookNotFound(ref.id)
   return found
 }
@@ -194,8 +194,8 @@ export function rotateSecret(ref: WebhookRef, secret: string, now: Timestamp): W
 }
 
 /** Throws a Refusal: `webhook-not-found`, or `conflict` if the webhook is disabled. */
-export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
-  const webhook = requireWebhook(read, ref)
+export async function requireEnabledWebhook(read: Read, ref: WebhookRef): Promise<Webhook> {
+  const webhook = await requireWebhook(read, ref)
   if (webhook.enabled === 1) return webhook
   const message = 'the webhook is disabled and nothing is delivered to it: enable it first'
   throw new Refusal('conflict', message, { id: webhook.id, disabled_reason: webhook.disabled_reason })

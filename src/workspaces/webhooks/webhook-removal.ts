@@ -77,7 +77,7 @@ const finishRemoval = prepareWrite<WebhookRef>(({ db, slot }) =>
 
 /** Rejects with the signal's reason when the signal aborts between two commits. */
 async function removeDeliveries({ read, commit }: Store, webhook: WebhookRef, signal: AbortSignal): Promise<void> {
-  while (findAnyDelivery(read, webhook).length > 0) {
+  while ((await findAnyDelivery(read, webhook)).length > 0) {
     signal.throwIfAborted()
     await commit([removeDeliveryBatch(webhook)])
   }
@@ -97,7 +97,7 @@ interface WebhookRemovalDeps extends Store {
 export function createWebhookRemovalRunner(deps: WebhookRemovalDeps): WebhookRemovalRunner {
   const { read, commit, log, maxWait, retryDelay } = deps
   return new RemovalRunner<WebhookRef>({
-    listPending: () => pendingRemovals(read, {}),
+    listPending: async () => pendingRemovals(read, {}),
     remove: (webhook, signal) => removeDeliveries({ read, commit }, webhook, signal),
     onFault: (err, { workspaceId: workspace, id: webhook }) =>
       log.error({ err, workspace, webhook }, 'deliveries of a deleted webhook cannot be removed now'),

@@ -18,7 +18,7 @@ t.test('a process killed at any moment loses nothing that it acknowledged', asyn
   await child.waitForLines(300)
   await child.kill()
   const { read } = await openTestDatabase(t, { file })
-  const present = new Set(stateKeys(read))
+  const present = new Set(await stateKeys(read))
   const lost = child.lines.filter((number) => !present.has(number) || !present.has(`${number}-too`))
   t.same(lost, [])
   t.ok(present.size >= 600)
@@ -57,7 +57,7 @@ t.test('when processes start at once, one creates the database and all can use i
   const children = Array.from({ length: 4 }, () => startChild(t, file, 'once'))
   await Promise.all(children.map((child) => child.ended))
   for (const { lines } of children) t.same(lines, ['ready', 'acknowledged'])
-  t.equal(stateKeys((await openTestDatabase(t, { file })).read).length, 4)
+  t.equal((await stateKeys((await openTestDatabase(t, { file })).read)).length, 4)
 })
 
 t.test('a database of a newer version is refused and left unchanged', async (t) => {
@@ -76,8 +76,8 @@ t.test('a failed migration leaves nothing of itself or of those before it', asyn
   }
   await t.rejects(openDatabase({ file, migrations: broken }), { message: 'no such table: nowhere' })
   const { read } = await openTestDatabase(t, { file })
-  t.same(read(`select name from sqlite_schema where name = 'half'`, []), [])
-  t.same(stateKeys(read), [])
+  t.same(await read(`select name from sqlite_schema where name = 'half'`, []), [])
+  t.same(await stateKeys(read), [])
 })
 
 t.test('another process reads and writes beside an open database', async (t) => {
@@ -86,7 +86,7 @@ t.test('another process reads and writes beside an open database', async (t) => 
   const child = startChild(t, file, 'open')
   await child.ended
   t.same(child.lines, ['read 0', 'written'])
-  t.same(stateKeys(first.read), ['open'])
+  t.same(await stateKeys(first.read), ['open'])
 })
 
 t.test('only its owner may read the database and its log', async (t) => {

@@ -29,7 +29,11 @@ t.test('a message with an attachment goes to To, Cc and Bcc, and the message doe
     recipients.map((email) => [email, 'delivered']),
   )
   t.equal(story.message_id, sent.messageId)
-  t.equal(app.rows<{ n: number }>('select count(*) n from emails')[0]?.n, 1, 'the lost answer was asked for again')
+  t.equal(
+    (await app.rows<{ n: number }>('select count(*) n from emails'))[0]?.n,
+    1,
+    'the lost answer was asked for again',
+  )
   const [message = ''] = sink.messages.map(({ raw }) => raw.toString())
   t.notMatch(message, /dan@b\.test/)
   const parsed = await simpleParser(message)
@@ -47,7 +51,7 @@ t.test('a message with the same Message-ID to the same recipients is sent once',
   t.not((await transport.sendMail({ ...mail, to: 'carol@b.test' })).id, first.id)
   const { messageId: _, ...anonymous } = mail
   t.not((await transport.sendMail(anonymous)).id, (await transport.sendMail(anonymous)).id)
-  t.equal(app.rows<{ n: number }>('select count(*) n from emails')[0]?.n, 4)
+  t.equal((await app.rows<{ n: number }>('select count(*) n from emails'))[0]?.n, 4)
 })
 
 t.test('a refusal reaches the caller of nodemailer', async (t) => {

@@ -39,7 +39,7 @@ export async function createWorld(t: Test, options: TestDaemonOptions = {}): Pro
   ])
   const keys = await createKeys(app)
   const members = 'select id, role from members where workspace_id = ?'
-  for (const { id, role } of app.rows<{ id: string; role: string }>(members, app.workspaceId)) {
+  for (const { id, role } of await app.rows<{ id: string; role: string }>(members, app.workspaceId)) {
     kept.set(`${role}_member`, id)
   }
   return { app, sink, client, kept, keys }
@@ -77,7 +77,7 @@ async function createKeys(app: TestDaemon): Promise<ReadonlyMap<Asker, string | 
 
 async function createMember(app: TestDaemon, role: Role): Promise<string> {
   const find = 'select user_id as id from members where workspace_id = ? and role = ?'
-  const [there] = app.rows<{ id: string }>(find, app.workspaceId, role)
+  const [there] = await app.rows<{ id: string }>(find, app.workspaceId, role)
   if (there !== undefined) return there.id
   const user = 'insert into users (id, email, full_name, created_at) values (?, ?, ?, 0)'
   const member = 'insert into members (id, workspace_id, user_id, role, joined_at) values (?, ?, ?, ?, 0)'

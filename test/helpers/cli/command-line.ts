@@ -34,7 +34,7 @@ export async function readAuditLog(
 ): Promise<readonly (readonly [action: string, target: string, details: unknown])[]> {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
-  const rows = database.read<Record<'actor' | 'action' | 'target' | 'details', string>>(
+  const rows = await database.read<Record<'actor' | 'action' | 'target' | 'details', string>>(
     'select * from audit_log order by seq',
     [],
   )

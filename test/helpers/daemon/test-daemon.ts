@@ -105,12 +105,12 @@ export interface TestDaemon {
   readonly submit: (submission?: Submission) => Promise<string>
   /** Submits an email and returns its id. Throws when it is refused. */
   readonly submitAccepted: (submission?: Submission) => Promise<string>
-  readonly findStory: (id: string) => EmailDetails
+  readonly findStory: (id: string) => Promise<EmailDetails>
   /** Waits until no recipient is queued or scheduled. */
   readonly waitUntilSettled: (id: string) => Promise<EmailDetails>
   /** Waits until each recipient was attempted. */
   readonly waitUntilAttempted: (id: string) => Promise<EmailDetails>
-  readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Row[]
+  readonly rows: <Row>(sql: string, ...parameters: readonly unknown[]) => Promise<Row[]>
   /** A request over verified TLS, with `key`. */
   readonly rest: (method: string, path: string, request?: RestRequest) => Promise<RestAnswer>
   readonly cli: (...argv: readonly string[]) => Promise<CommandResult>
@@ -157,7 +157,8 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database
-  const findStory = (id: string): EmailDetails => detailsOfAnyWorkspace(read, id) ?? fail(`no email ${id}`)
+  const findStory = async (id: string): Promise<EmailDetails> =>
+    (await detailsOfAnyWorkspace(read, id)) ?? fail(`no email ${id}`)
   const openSession = (key = founded.key): Promise<Dialogue> => login(t, daemon, key)
   const submit = async (submission: Submission = {}): Promise<string> =>
     submitMessage(await openSession(submission.key), submission)
@@ -181,20 +182,20 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     },
     findStory,
     waitUntilSettled: (id) =>
-      waitUntil(`${id} is settled`, () => {
-        const found = findStory(id)
+      waitUntil(`${id} is settled`, async () => {
+        const found = await findStory(id)
         return found.recipients.every(({ status }) => status !== 'queued' && status !== 'scheduled') && found
       }),
     waitUntilAttempted: (id) =>
-      waitUntil(`${id} is attempted`, () => {
-        const found = findStory(id)
+      waitUntil(`${id} is attempted`, async () => {
+        const found = await findStory(id)
         return (
           found.recipients.every(
             (recipient) => recipient.last_response !== null || recipient.status === 'suppressed',
           ) && found
         )
       }),
-    rows: (sql, ...parameters) => read(sql, parameters),
+    rows: async (sql, ...parameters) => read(sql, parameters),
     rest: restClient(t, daemon, founded.key),
     cli: (...argv) => runCommand([...argv, '--config', configFile]),
     stop: () => daemon.stop(),

@@ -37,22 +37,22 @@ interface SentBroadcast {
 
 const SENDER = { address: parseAddress('news@a.test'), name: 'News' }
 
-export function sentBroadcast(read: Read, request: BroadcastRequest): SentBroadcast {
+export async function sentBroadcast(read: Read, request: BroadcastRequest): Promise<SentBroadcast> {
   const { workspaceId, at, links = [] } = request
   const newRow = rowOf(read)
   const [id, audienceId] = [uuidv7(at), uuidv7(at)]
   const own = { broadcast_id: id, workspace_id: workspaceId, created_at: at }
-  const sent = request.to.map((to) => sentMessage(read, { ...request, id, audienceId, to }))
+  const sent = await Promise.all(request.to.map((to) => sentMessage(read, { ...request, id, audienceId, to })))
   return {
     ...{ id, audienceId, messages: sent.map(({ message }) => message) },
     writes: [
-      newRow('audiences', { id: audienceId, workspace_id: workspaceId, name: 'list', created_at: at }),
-      newRow('broadcasts', {
+      await newRow('audiences', { id: audienceId, workspace_id: workspaceId, name: 'list', created_at: at }),
+      await newRow('broadcasts', {
         ...{ id, workspace_id: workspaceId, audience_id: audienceId, status: 'sent', created_at: at, finished_at: at },
         ...{ sender: toJson(SENDER), reply_to: '[]' },
       }),
-      newRow('broadcast_frames', { ...own, frame: encodeFrame(frameOf(id)) }),
-      ...links.map((url) => newRow('broadcast_links', { ...own, url })),
+      await newRow('broadcast_frames', { ...own, frame: encodeFrame(frameOf(id)) }),
+      ...(await Promise.all(links.map((url) => newRow('broadcast_links', { ...own, url })))),
       ...sent.flatMap(({ writes }) => writes),
     ],
   }
@@ -81,7 +81,10 @@ type MessageRequest = Omit<BroadcastRequest, 'to'> & {
   readonly to: string
 }
 
-function sentMessage(read: Read, request: MessageRequest): { message: SentMessage; writes: readonly Write[] } {
+async function sentMessage(
+  read: Read,
+  request: MessageRequest,
+): Promise<{ message: SentMessage; writes: readonly Write[] }> {
   const { workspaceId, at, id: broadcastId, audienceId, to, deliveredAt } = request
   const newRow = rowOf(read)
   const contact = newContactOf({ workspaceId, audienceId, email: to, now: at })
@@ -91,22 +94,22 @@ function sentMessage(read: Read, request: MessageRequest): { message: SentMessag
   return {
     message,
     writes: [
-      newRow('contacts', { ...contact }),
-      ...enqueueMessage({ ...request, ...message }, (slots) =>
+      await newRow('contacts', { ...contact }),
+      ...(await enqueueMessage({ ...request, ...message }, (slots) =>
         newRow('broadcast_messages', {
           ...{ email_id: emailId, recipient_id: recipientId, workspace_id: workspaceId, broadcast_id: broadcastId },
           ...{ contact_id: contact.id, address, slots: JSON.stringify(slots), created_at: at },
         }),
-      ),
+      )),
       ...(deliveredAt === undefined ? [] : settle(message, deliveredAt)),
     ],
   }
 }
 
-function enqueueMessage(
+async function enqueueMessage(
   request: MessageRequest & SentMessage,
-  storeMessage: (slots: readonly string[]) => Write,
-): readonly Write[] {
+  storeMessage: (slots: readonly string[]) => Promise<Write>,
+): Promise<readonly Write[]> {
   const { workspaceId, at, id: broadcastId, to, emailId, recipientId } = request
   const slots = [`<${emailId}@mail.service.test>`, to]
   const email: NewEmail = {
@@ -119,7 +122,7 @@ function enqueueMessage(
   }
   const recipient = { address: parseAddress(to), suppressed: false, notify: null, orcpt: null, id: recipientId }
   const size = sizeOfFramed(frameOf(broadcastId), slots)
-  return enqueue(email, [recipient], { size, writes: [storeMessage(slots)] }).writes
+  return enqueue(email, [recipient], { size, writes: [await storeMessage(slots)] }).writes
 }
 
 function settle({ emailId, recipientId }: SentMessage, at: number): readonly Write[] {

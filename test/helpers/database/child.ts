@@ -60,7 +60,7 @@ async function write({ commit }: Database): Promise<string> {
 async function open(file: string, again: boolean): Promise<void> {
   try {
     const database = await openDatabase({ file })
-    say(`read ${database.read('select key from service_state', []).length}`)
+    say(`read ${(await database.read('select key from service_state', [])).length}`)
     let said = await write(database)
     say(said)
     while (again && said !== 'written') {

@@ -32,7 +32,7 @@ export async function createBroadcast(database: Database, request: NewBroadcast)
   const row = rowOf(database.read)
   const ids = contacts.map(() => uuidv7(at)).sort()
   await database.commit([
-    row('audiences', { id: audienceId, workspace_id: workspaceId, name: 'all' }),
+    await row('audiences', { id: audienceId, workspace_id: workspaceId, name: 'all' }),
     ...contacts.map((email, place) => {
       const contact = newContactOf({ workspaceId, audienceId, email, now: at })
       return insertContact({ ...contact, id: ids[place] ?? '', first_name: `Contact ${place}` })
@@ -49,7 +49,7 @@ export async function createBroadcast(database: Database, request: NewBroadcast)
   const composer = new BroadcastComposer('mail.service.test', 'https://mail.test', { baseFor: () => 'https://t.test' })
   const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId })
   await database.commit([
-    row('broadcasts', {
+    await row('broadcasts', {
       ...{ id, workspace_id: workspaceId, name: 'News', audience_id: audienceId, sender: toJson(sender) },
       ...{ reply_to: toJson([]), status, scheduled_for: scheduledFor, started_at: status === 'scheduled' ? null : at },
       ...{ cursor: '', ceiling: ids.at(-1) ?? '', created_at: at, updated_at: at },

@@ -14,7 +14,7 @@ import type { ClickHit, Hit } from '../../../src/outbound/tracking/hit.js'
 import { createLinkId } from '../../../src/outbound/tracking/link-id.js'
 import { LinkSweeps } from '../../../src/outbound/tracking/link-sweeps.js'
 import { insertLinks, removeOldLinks } from '../../../src/outbound/tracking/links.js'
-import { joinWrites, planHit } from '../../../src/outbound/tracking/plan-hits.js'
+import { joinWrites, type PlannedHit, planHit } from '../../../src/outbound/tracking/plan-hits.js'
 import { emailById } from '../../../src/records/messages/email/email.js'
 import { recipientsOfEmail } from '../../../src/records/messages/email/recipients.js'
 import { type LateOutcome, resolveLateOutcome } from '../../../src/records/messages/late-outcome.js'
@@ -95,11 +95,13 @@ export class History {
   }
 
   async run(steps: readonly Step[]): Promise<void> {
-    await this.commit(WORKSPACES.map((id) => rowOf(this.database.read)('workspaces', { id, slug: id })))
+    await this.commit(
+      await Promise.all(WORKSPACES.map((id) => rowOf(this.database.read)('workspaces', { id, slug: id }))),
+    )
     for (const step of steps) {
       this.now += 1_000
       await this.take(step)
-      this.remember()
+      await this.remember()
     }
   }
 
@@ -165,8 +167,8 @@ export class History {
 
   /** The next recipient that is queued. */
   private async settle({ id, workspaceId }: EmailRef, outcome: string): Promise<void> {
-    const entry = this.database.read<QueueEntry>('select * from queue where email_id = ? order by id', [id])[0]
-    const [sent] = emailById(this.database.read, { workspaceId, id })
+    const entry = (await this.database.read<QueueEntry>('select * from queue where email_id = ? order by id', [id]))[0]
+    const [sent] = await emailById(this.database.read, { workspaceId, id })
     if (entry === undefined || sent === undefined || sent.status === 'scheduled') return
     const attempted: AttemptRecord = {
       ...{ entry, email: sent, number: 1, at: this.now, endedAt: this.now, mx: null, address: null, tls: null },
@@ -179,27 +181,27 @@ export class History {
 
   private async report({ id, workspaceId }: EmailRef, kind: 'refused' | 'delivered' | 'complained'): Promise<void> {
     const { read } = this.database
-    const [sent] = emailById(read, { workspaceId, id })
-    const [recipient] = recipientsOfEmail(read, { workspaceId, emailId: id })
+    const [sent] = await emailById(read, { workspaceId, id })
+    const [recipient] = await recipientsOfEmail(read, { workspaceId, emailId: id })
     if (sent === undefined || recipient === undefined) return
     const news: Readonly<Record<typeof kind, LateOutcome>> = {
       refused: { kind: 'refused', reason: 'bad-mailbox', diagnostic: 'gone' },
       delivered: { kind: 'delivered', diagnostic: 'ok' },
       complained: { kind: 'complained', feedbackType: 'abuse' },
     }
-    const outcome = resolveLateOutcome(read, { recipient, email: sent }, news[kind], this.now)
+    const outcome = await resolveLateOutcome(read, { recipient, email: sent }, news[kind], this.now)
     if (outcome.kind === 'acts') await this.commit(outcome.writes)
   }
 
   private async click(id: string, step: Extract<Step, { readonly kind: 'click' }>): Promise<void> {
-    const links = this.linksOf(id)
+    const links = await this.linksOf(id)
     const link = links[step.link % Math.max(1, links.length)]
     if (link !== undefined) await this.record([{ ...this.hitOf(id, step.machine), ...link, kind: 'click' }])
   }
 
   private async sweep(id: string, first: number): Promise<void> {
     const by = { ...this.hitOf(id, false), address: '198.51.100.7' }
-    const clicks = this.linksOf(id).map((link): Hit => ({ ...by, ...link, kind: 'click' }))
+    const clicks = (await this.linksOf(id)).map((link): Hit => ({ ...by, ...link, kind: 'click' }))
     // A sweep counts clicks again from the log.
     if (id.startsWith('bc-') || (this.emails.get(id)?.created_at ?? 0) < this.logBegins) return
     await this.record(clicks.slice(0, first))
@@ -214,19 +216,26 @@ export class History {
   }
 
   /** Of an email of a broadcast: those that its recipient may click, of which a person's first click counts. */
-  private linksOf(id: string): readonly Pick<ClickHit, 'linkId' | 'url' | 'referer'>[] {
+  private async linksOf(id: string): Promise<readonly Pick<ClickHit, 'linkId' | 'url' | 'referer'>[]> {
     if (id.startsWith('bc-')) {
       const isClicked = [...this.hits.values()].some((hit) => hit.email_id === id && hit.type === 'email.clicked')
       return isClicked ? [] : LINKS.map((url) => ({ linkId: 'none', url, referer: null }))
     }
-    const rows = this.database.read<{ id: string; url: string }>('select id, url from links where email_id = ?', [id])
+    const rows = await this.database.read<{ id: string; url: string }>('select id, url from links where email_id = ?', [
+      id,
+    ])
     return rows.map(({ id: linkId, url }) => ({ linkId, url, referer: null }))
   }
 
   private async record(hits: readonly Hit[]): Promise<void> {
     const { read } = this.database
     const deps = { read, sweeps: this.sweeps, firsts: new FirstHits(read), isAllowed: () => true }
-    await this.commit(joinWrites(hits.flatMap((hit) => planHit(deps, hit) ?? [])))
+    const planned: PlannedHit[] = []
+    for (const hit of hits) {
+      const one = await planHit(deps, hit)
+      if (one !== null) planned.push(one)
+    }
+    await this.commit(joinWrites(planned))
   }
 
   private async remove({ days, linkDays }: Extract<Step, { readonly kind: 'remove' }>): Promise<void> {
@@ -246,17 +255,17 @@ export class History {
   }
 
   /** Reads everything that is there, so that it is known after it was removed. */
-  private remember(): void {
+  private async remember(): Promise<void> {
     const { read } = this.database
     for (const known of this.emails.values()) known.exists = false
-    const emails = read<KnownEmail>(
+    const emails = await read<KnownEmail>(
       `select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at,
         (select json_group_array(case when complained_at is not null then 'complained' when status = 'scheduled'
           then 'queued' else status end) from recipients where email_id = emails.id) as recipients from emails`,
       [],
     )
     for (const known of emails) this.emails.set(known.id, { ...known, exists: true })
-    const hits = read<KnownHit>(
+    const hits = await read<KnownHit>(
       `select id, email_id, type, json_extract(data, '$.machine') as machine, json_extract(data, '$.url') as url
         from events where type in ('email.opened', 'email.clicked')`,
       [],

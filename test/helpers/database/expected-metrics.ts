@@ -65,11 +65,11 @@ export function expectedMetrics({ emails, hits }: History): Numbers {
   return counts.toObject()
 }
 
-export function storedMetrics(read: Read): Numbers {
+export async function storedMetrics(read: Read): Promise<Numbers> {
   const counts = new Counts()
   const rows = [
-    ...read<Record<string, string | number>>('select * from email_metrics', []),
-    ...read<Record<string, string | number>>('select * from link_metrics', []),
+    ...(await read<Record<string, string | number>>('select * from email_metrics', [])),
+    ...(await read<Record<string, string | number>>('select * from link_metrics', [])),
   ]
   for (const { workspace_id, domain, tag, bucket, day, url, first_clicked_at, last_clicked_at, ...numbers } of rows) {
     const key = day === undefined ? [tag, bucket] : [day, url]

@@ -12,22 +12,24 @@ interface Column {
   readonly pk: number
 }
 
-export const tablesOf = (read: Read): string[] =>
-  read<{ name: string }>(
-    `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name not like 'kysely_%'`,
-    [],
+export const tablesOf = async (read: Read): Promise<string[]> =>
+  (
+    await read<{ name: string }>(
+      `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name not like 'kysely_%'`,
+      [],
+    )
   ).map(({ name }) => name)
 
-export const columnsOf = (read: Read, table: string): Column[] =>
+export const columnsOf = async (read: Read, table: string): Promise<Column[]> =>
   read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])
 
-type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Write
+type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Promise<Write>
 
 export function rowOf(read: Read): RowOf {
   let serial = 0
-  return (table, given) => {
-    const allowed = allowedWords(read, table)
-    const columns = columnsOf(read, table).filter(
+  return async (table, given) => {
+    const allowed = await allowedWords(read, table)
+    const columns = (await columnsOf(read, table)).filter(
       ({ name, notnull, pk, type }) => name in given || notnull === 1 || (pk > 0 && type !== 'INTEGER'),
     )
     const values = columns.map(({ name, type }) => {
@@ -44,8 +46,8 @@ export function rowOf(read: Read): RowOf {
   }
 }
 
-function allowedWords(read: Read, table: string): Map<string, string> {
-  const [schema] = read<{ sql: string }>('select sql from sqlite_schema where name = ?', [table])
+async function allowedWords(read: Read, table: string): Promise<Map<string, string>> {
+  const [schema] = await read<{ sql: string }>('select sql from sqlite_schema where name = ?', [table])
   const checks = schema?.sql.matchAll(/check \((\w+) in \('(\w+)'/g) ?? []
   return new Map([...checks].map((check) => [check[1] ?? '', check[2] ?? '']))
 }

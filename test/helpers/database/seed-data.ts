@@ -100,8 +100,8 @@ async function buildSeed(folder: string): Promise<void> {
 }
 
 async function buildSeedWrites(): Promise<SeedData> {
-  const own = buildWorkspaceWithOwner(readNothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, CREATED_AT)
-  const other = buildWorkspaceWithOwner(
+  const own = await buildWorkspaceWithOwner(readNothing, 'Own', parseAddress('owner@a.test'), UNLIMITED, CREATED_AT)
+  const other = await buildWorkspaceWithOwner(
     readNothing,
     'Other',
     parseAddress('owner@other.test'),

@@ -17,19 +17,23 @@ export function largeMessage(id: string, bytes = LARGE_BYTES): Buffer {
 }
 
 /** The email and its message, in one request. */
-export function storeMessage(read: Read, id: string, raw: Buffer | MessageBytes = largeMessage(id)): Write[] {
+export async function storeMessage(
+  read: Read,
+  id: string,
+  raw: Buffer | MessageBytes = largeMessage(id),
+): Promise<Write[]> {
   return [
-    rowOf(read)('emails', { id, workspace_id: 'ws', status: 'delivered' }),
+    await rowOf(read)('emails', { id, workspace_id: 'ws', status: 'delivered' }),
     insertRaw({ email_id: id, workspace_id: 'ws', created_at: 1, raw }),
   ]
 }
 
 export async function storeLarge({ commit, read }: Pick<Database, 'commit' | 'read'>, ...ids: string[]): Promise<void> {
-  await commit(ids.flatMap((id) => storeMessage(read, id)))
+  await commit((await Promise.all(ids.map((id) => storeMessage(read, id)))).flat())
 }
 
-export function readMessage(read: Read, emailId: string): string | undefined {
-  return readRaw(read, { workspaceId: 'ws', emailId })?.toString()
+export async function readMessage(read: Read, emailId: string): Promise<string | undefined> {
+  return (await readRaw(read, { workspaceId: 'ws', emailId }))?.toString()
 }
 
 export const removeMessage = (id: string): Write => ({
@@ -50,14 +54,15 @@ export function changeByte(file: string, at: number): void {
   closeSync(descriptor)
 }
 
-export const placesOf = (read: Read): unknown[] =>
+export const placesOf = async (read: Read): Promise<unknown[]> =>
   read(
     `select email_id as id, spool_file as file, spool_at as at, spool_bytes as bytes, length(raw) as inline
     from raw_messages order by email_id`,
     [],
   )
 
-export const holesOf = (read: Read): SpoolPlace[] => read('select * from spool_holes order by file, at', [])
+export const holesOf = async (read: Read): Promise<SpoolPlace[]> =>
+  read('select * from spool_holes order by file, at', [])
 
 /** A step over all holes. */
-export const sweepHoles = ({ read, sweepSpool }: Database): Promise<void> => sweepSpool(holesOf(read))
+export const sweepHoles = async ({ read, sweepSpool }: Database): Promise<void> => sweepSpool(await holesOf(read))

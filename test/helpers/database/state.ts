@@ -7,6 +7,6 @@ export function stateWrite(key: string, value: string, rows?: number): Write {
   return rows === undefined ? write : { ...write, rows }
 }
 
-export function stateKeys(read: Read): string[] {
-  return read<{ key: string }>('select key from service_state order by key', []).map(({ key }) => key)
+export async function stateKeys(read: Read): Promise<string[]> {
+  return (await read<{ key: string }>('select key from service_state order by key', [])).map(({ key }) => key)
 }

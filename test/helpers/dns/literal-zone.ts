@@ -40,17 +40,17 @@ export function literalZone(readSerial: () => number = () => 7): ServiceZone {
     policyId: null,
     ttl: 3600,
   }
-  const readSoa = (): SoaRecord => buildSoaRecord(settings, readSerial())
+  const readSoa = async (): Promise<SoaRecord> => buildSoaRecord(settings, readSerial())
   const all: ZoneRecord[] = records.map(([name, data]) => ({ name, ttl: 3600, data }))
   return {
     name: 'z.test',
-    readSerial,
+    readSerial: async () => readSerial(),
     readSoa,
-    findRecords: (name) => {
-      const there = [...(name === 'z.test' ? [readSoa()] : []), ...all.filter((record) => record.name === name)]
+    findRecords: async (name) => {
+      const there = [...(name === 'z.test' ? [await readSoa()] : []), ...all.filter((record) => record.name === name)]
       return there.length > 0 || all.some((record) => record.name.endsWith(`.${name}`)) ? there : null
     },
-    *readPages() {
+    async *readPages() {
       yield all.slice(0, 4)
       yield all.slice(4)
     },

@@ -21,7 +21,7 @@ interface ZoneServer {
   readonly listener: ZoneListener
   readonly port: number
   readonly errors: readonly unknown[]
-  readonly serial: () => number
+  readonly serial: () => Promise<number>
   /** Where the key of a.test is served, and its text. */
   readonly key: { readonly name: string; readonly text: string }
 }
@@ -46,8 +46,8 @@ export async function openZoneServer(t: Test, notify: readonly string[] = [], ho
   }
   const listener = await startZoneListener(deps)
   t.teardown(() => listener.stop(0))
-  const [row] = domainsOfWorkspace(database.read, { workspaceId })
-  const [key] = dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? parseDomainName(ZONE) })
+  const [row] = await domainsOfWorkspace(database.read, { workspaceId })
+  const [key] = await dkimKeysOf(database.read, { workspaceId, domain: row?.domain ?? parseDomainName(ZONE) })
   const name = keyTargetOf(row ?? { id: '' }, key?.selector ?? '', ZONE)
   const port = listener.endpoints[0]?.port ?? 0
   return { database, listener, port, errors, serial: zone.readSerial, key: { name, text: key?.public_record ?? '' } }

@@ -47,7 +47,7 @@ function cut(text: string | undefined): string {
 /** Runs one input; null: it is parsed or refused as documented. */
 export async function findFault(target: FuzzTarget, input: Buffer): Promise<unknown> {
   try {
-    const running = target.run(input)
+    const running = await target.run(input)
     if (running instanceof Promise) await running
     return null
   } catch (error) {

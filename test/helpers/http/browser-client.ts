@@ -63,7 +63,7 @@ let hash: Promise<string> | null = null
 /** Gives a user of the daemon `PASSWORD`. */
 export async function givePassword({ daemon }: Pick<TestDaemon, 'daemon'>, email = 'owner@a.test'): Promise<void> {
   const { read, commit } = daemon.database
-  const [user] = userByEmail(read, { email: parseAddress(email) })
+  const [user] = await userByEmail(read, { email: parseAddress(email) })
   if (user === undefined) throw new Error(`no user ${email}`)
   hash ??= createPasswordHasher().hash(PASSWORD)
   await commit([setPassword({ id: user.id, hash: await hash })])

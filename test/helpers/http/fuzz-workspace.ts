@@ -49,6 +49,6 @@ async function filed(app: TestDaemon, workspaceId: string, domain: string, subje
     storeInbound(email, Buffer.from(`From: ${subject}@b.test\r\nSubject: ${subject}\r\n\r\n${subject}\r\n`)),
   )
   const processed = `select 1 from inbound_emails where id = ? and status = 'processed'`
-  await waitUntil('it is looked at', () => app.rows(processed, id)[0])
+  await waitUntil('it is looked at', async () => (await app.rows(processed, id))[0])
   return id
 }

@@ -20,7 +20,7 @@ export async function inviteMember(
 }
 
 /** The token in the mail of an invitation, as the service makes it. */
-export function buildToken(app: TestDaemon, id: string): string {
-  const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
+export async function buildToken(app: TestDaemon, id: string): Promise<string> {
+  const [row] = await app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
   return buildInvitationToken(createSecretKey(row?.value ?? '', 'base64'), id)
 }

@@ -212,7 +212,7 @@ interface AppParts {
 function buildApp(options: TestApiOptions, { connections, isProxy, log, lines, spool }: AppParts): ApiApp {
   const { requests = 1000, unauthenticatedRequests = 1000, openRequests = 1000, clock = systemClock } = options
   const keyCheck = {
-    authenticate: (secret: string): Principal => {
+    authenticate: async (secret: string): Promise<Principal> => {
       options.keyCheck?.(secret)
       return keys[secret] ?? refuseKey()
     },

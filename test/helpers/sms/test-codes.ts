@@ -60,7 +60,7 @@ export function createTestCodes(database: Database, given: Partial<CodeSenderDep
     },
     allowedCountries: () => ['DE', 'GB'],
     watch: { findHold: async () => null },
-    charger: { charge: () => ({ writes: [], findRefusal: () => null }) },
+    charger: { charge: async () => ({ writes: [], findRefusal: async () => null }) },
     countSent: () => [],
     buildReceiptUrl: (id) => `https://mail.test/v1/sms/receipts/${id}/token`,
     ...given,
@@ -77,7 +77,7 @@ export function createTestCodes(database: Database, given: Partial<CodeSenderDep
 
 export async function createWorkspaces(database: Database, ids: readonly string[]): Promise<void> {
   const build = rowOf(database.read)
-  await database.commit(ids.map((id) => build('workspaces', { id })))
+  await database.commit(await Promise.all(ids.map((id) => build('workspaces', { id }))))
 }
 
 interface CodesOfTest extends TestCodes {

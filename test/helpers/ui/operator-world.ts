@@ -29,8 +29,8 @@ export async function openOperatorWorld(t: Test): Promise<World> {
 }
 
 /** How each entry of the queue is held, oldest first. */
-export const listHolds = (app: TestDaemon): string[] =>
-  app.rows<{ held: number }>('select held from queue order by id').map(({ held }) => String(held))
+export const listHolds = async (app: TestDaemon): Promise<string[]> =>
+  (await app.rows<{ held: number }>('select held from queue order by id')).map(({ held }) => String(held))
 
 export async function expectText(page: Page, text: string): Promise<void> {
   await page.getByText(text).first().waitFor()

@@ -18,7 +18,7 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
   const rules = new Map<string, ActiveRule>()
   for (const [number] of addresses.entries()) {
     const target = parseAddress(`t${number}@out.test`)
-    const { writes, asked } = requestTargets(database.read, 'ws_1', [target], 1)
+    const { writes, asked } = await requestTargets(database.read, 'ws_1', [target], 1)
     await database.commit([...writes, ...asked.map(({ id }) => changeAgreement(id, 1))])
     rules.set(`u${number}`, { id: `rule-${number}`, targets: [target], webhookId: null, keep: false })
   }
@@ -27,11 +27,11 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
     ...{ read: database.read, clock: () => 1_000 },
     names: { hostname: parseDomainName('mx.test'), mail_from: parseAddress('posthorn@mx.test') },
     log: { info: () => undefined, error: () => undefined },
-    rules: { find: () => rules },
+    rules: { find: async () => rules },
     signing: { seal: async () => '' },
-    signingKeys: { find: () => undefined },
+    signingKeys: { find: async () => undefined },
     queue: { offer: (enqueued) => offered.push(enqueued) },
-    webhooks: { refresh: () => undefined },
+    webhooks: { refresh: async () => undefined },
   })
   const planOf = async (size: number) => {
     const email = {

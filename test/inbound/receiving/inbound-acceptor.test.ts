@@ -70,9 +70,9 @@ function recordAcceptance(
         changes.authenticate ??
         (async () => ({ authentication: found, authenticationJson: toJson(found), form: null })),
     },
-    policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (() => defaultInboundPolicy) },
-    operatorWorkspace: { find: () => 'home' },
-    inboundBytes: { limitNow: () => null },
+    policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (async () => defaultInboundPolicy) },
+    operatorWorkspace: { find: async () => 'home' },
+    inboundBytes: { limitNow: async () => null },
     earlyProcessor: { process: changes.processEarly ?? (async () => null) },
     earlyScorer: { isSpamForAll: changes.isSpamForAll ?? (async () => false) },
     processor: { onStored: (workspaceId) => filed.push(workspaceId) },
@@ -99,7 +99,7 @@ function recordAcceptance(
 }
 
 t.test('each of two workspaces gets a record, a return path without a token gets none', async (t) => {
-  const { take, written, filed, logged } = recordAcceptance((address) => {
+  const { take, written, filed, logged } = recordAcceptance(async (address) => {
     if (address === forged) return { kind: 'return-path', recipientId: null }
     return mailbox(address === home ? 'home' : 'other')
   })
@@ -115,7 +115,7 @@ t.test('each of two workspaces gets a record, a return path without a token gets
 
 t.test('a message whose recipient was removed since RCPT is not acknowledged', async (t) => {
   for (const why of ['unknown', 'blocked', 'relay'] as const) {
-    const { take, written } = recordAcceptance((address) =>
+    const { take, written } = recordAcceptance(async (address) =>
       address === home ? mailbox('home') : { kind: 'refused', why },
     )
     await t.rejects(take(other), { message: /just been removed/ })
@@ -126,7 +126,7 @@ t.test('a message whose recipient was removed since RCPT is not acknowledged', a
 
 t.test('the header of a message is not scanned again, however many copies are made of it', async (t) => {
   const raw = Buffer.from(text)
-  const { take, written } = recordAcceptance((address) => mailbox(address === home ? 'home' : 'other'), raw)
+  const { take, written } = recordAcceptance(async (address) => mailbox(address === home ? 'home' : 'other'), raw)
   let names = 0
   // A scan reads the name of each field.
   raw.toString = (...read) => {
@@ -161,7 +161,7 @@ const marker: Write = { sql: 'a write of the processing', parameters: [] }
 t.test('the results of a message that is processed before its answer are in the commit that stores it', async (t) => {
   const commits: (readonly Write[])[] = []
   const committed: string[] = []
-  const { take, filed } = recordAcceptance(() => mailbox('home'), text, {
+  const { take, filed } = recordAcceptance(async () => mailbox('home'), text, {
     commit: async (writes) => {
       commits.push(writes)
     },
@@ -180,7 +180,7 @@ t.test('the results of a message that is processed before its answer are in the 
 
 t.test('if a write of the processing misses, the message is stored and processed later', async (t) => {
   const commits: (readonly Write[])[] = []
-  const { take, filed } = recordAcceptance(() => mailbox('home'), text, {
+  const { take, filed } = recordAcceptance(async () => mailbox('home'), text, {
     commit: async (writes) => {
       commits.push(writes)
       if (writes.includes(marker)) throw new WriteConflict('0 rows changed, 1 expected')
@@ -196,8 +196,8 @@ t.test('if a write of the processing misses, the message is stored and processed
 t.test('spam is refused for its score where all recipients ask for it, and nothing is stored', async (t) => {
   for (const spam of ['refuse', 'file'] as const) {
     const asked: boolean[] = []
-    const { take, written } = recordAcceptance(() => mailbox('home'), text, {
-      policyOf: () => ({ ...defaultInboundPolicy, spam }),
+    const { take, written } = recordAcceptance(async () => mailbox('home'), text, {
+      policyOf: async () => ({ ...defaultInboundPolicy, spam }),
       processEarly: async (_message, _copy, _content, mayBeRefused) => {
         asked.push(mayBeRefused)
         return { content, writes: [], onCommitted: () => undefined }
@@ -213,16 +213,16 @@ t.test('spam is refused for its score where all recipients ask for it, and nothi
 t.test('a message that is large, a report, or for two workspaces is processed after its answer', async (t) => {
   const processEarly = (): never => t.fail('it is processed early') as never
   const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
-  await recordAcceptance(() => mailbox('home'), large, { processEarly }).take(home)
-  await recordAcceptance(() => ({ kind: 'return-path', recipientId: 'r' }), text, { processEarly }).take(forged)
-  const recipientOf = (address: Address) => mailbox(address === home ? 'home' : 'other')
+  await recordAcceptance(async () => mailbox('home'), large, { processEarly }).take(home)
+  await recordAcceptance(async () => ({ kind: 'return-path', recipientId: 'r' }), text, { processEarly }).take(forged)
+  const recipientOf = async (address: Address) => mailbox(address === home ? 'home' : 'other')
   await recordAcceptance(recipientOf, text, { processEarly }).take(home, other)
 })
 
 t.test('a recipient that is removed while the message is processed gets nothing', async (t) => {
   let isGone = false
   const { take, written } = recordAcceptance(
-    () => (isGone ? { kind: 'refused', why: 'unknown' } : mailbox('home')),
+    async () => (isGone ? { kind: 'refused', why: 'unknown' } : mailbox('home')),
     text,
     {
       processEarly: async () => {
@@ -243,7 +243,7 @@ const form = {
 t.test('a small message with one copy is stored in the form that its thread has made, with its content', async (t) => {
   const asked: unknown[] = []
   const known: unknown[] = []
-  const { take, written } = recordAcceptance(() => mailbox('home'), text, {
+  const { take, written } = recordAcceptance(async () => mailbox('home'), text, {
     authenticate: async (_bytes, _header, _connection, only) => {
       asked.push(only)
       return { authentication: found, authenticationJson: toJson(found), form }
@@ -267,10 +267,10 @@ t.test('no form is asked for of a large message, a report, or one for two worksp
     return { authentication: found, authenticationJson: toJson(found), form: null }
   }
   const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
-  await recordAcceptance(() => mailbox('home'), large, { authenticate }).take(home)
+  await recordAcceptance(async () => mailbox('home'), large, { authenticate }).take(home)
   const report: InboundRecipient = { kind: 'system', name: 'fbl', detail: '' }
-  await recordAcceptance(() => report, text, { authenticate }).take(home)
-  await recordAcceptance((address) => mailbox(address === home ? 'home' : 'other'), text, { authenticate }).take(
+  await recordAcceptance(async () => report, text, { authenticate }).take(home)
+  await recordAcceptance(async (address) => mailbox(address === home ? 'home' : 'other'), text, { authenticate }).take(
     home,
     other,
   )
@@ -285,7 +285,7 @@ t.test('a message whose check took long is stored with the time and the recipien
   ] as const) {
     let now = 5_000
     const known: unknown[] = []
-    const { take, written } = recordAcceptance(() => mailbox('home'), text, {
+    const { take, written } = recordAcceptance(async () => mailbox('home'), text, {
       clock: () => now,
       authenticate: async () => {
         now += taken

@@ -66,10 +66,10 @@ async function store(t: Test, size: number, results: ProcessedMail, limit: numbe
   const { database } = await temporaryDatabase(t)
   const logged: unknown[] = []
   const log = { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) }
-  const deps = { commits: { commit: database.commit }, log, inboundBytes: { limitNow: () => limit } }
+  const deps = { commits: { commit: database.commit }, log, inboundBytes: { limitNow: async () => limit } }
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
-  const [row] = database.read<{ status: string }>('select status from inbound_emails', [])
+  const [row] = await database.read<{ status: string }>('select status from inbound_emails', [])
   const raw = await readInboundRaw(database.read, { id: 'x', workspaceId: 'ws_1' })
   return { outcome, status: row?.status, bytes: raw?.length, expected: copy.email.size, logged }
 }

@@ -37,7 +37,7 @@ interface Fixture {
   readonly errors: string[]
   readonly faults: { commit: boolean; read: boolean }
   readonly file: (id: string, raw?: Buffer, workspaceId?: string) => Promise<void>
-  readonly status: (id: string) => string | undefined
+  readonly status: (id: string) => Promise<string | undefined>
 }
 
 async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixture> {
@@ -49,7 +49,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const limits = { ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 }
   const mime = new MimeReader(limits, contentAnalyzer)
   const processor = new InboundProcessor({
-    read: (sql, parameters) => {
+    read: async (sql, parameters) => {
       if (faults.read) throw full
       return database.read(sql, parameters)
     },
@@ -77,12 +77,16 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     faults,
     file: (id, raw = text, workspaceId = 'ws_1') =>
       database.commit(storeInbound(inboundMail({ id, workspace_id: workspaceId }), raw)),
-    status: (id) =>
-      database.read<{ status: string }>('select status from inbound_emails where id = ?', [id])[0]?.status,
+    status: async (id) =>
+      (await database.read<{ status: string }>('select status from inbound_emails where id = ?', [id]))[0]?.status,
   }
 }
 
-const events = ({ read }: Database): number => read<{ n: number }>('select count(*) as n from events', [])[0]?.n ?? -1
+const areProcessed = async (ids: readonly string[], status: Fixture['status']): Promise<boolean> =>
+  (await Promise.all(ids.map(status))).every((found) => found === 'processed')
+
+const events = async ({ read }: Database): Promise<number> =>
+  (await read<{ n: number }>('select count(*) as n from events', []))[0]?.n ?? -1
 
 t.test('mail that waited before the start and later mail is processed, each message once', async (t) => {
   const { processor, file, status, database, errors } = await fixture(t)
@@ -92,9 +96,9 @@ t.test('mail that waited before the start and later mail is processed, each mess
   await file('late')
   processor.onStored('ws_1')
   processor.onStored('ws_1')
-  await waitUntil('all are processed', () => [...early, 'late'].every((id) => status(id) === 'processed'))
-  t.equal(events(database), 251)
-  t.match(database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
+  await waitUntil('all are processed', () => areProcessed([...early, 'late'], status))
+  t.equal(await events(database), 251)
+  t.match(await database.read('select subject, has_text from inbound_emails where id = ?', ['late']), [
     { subject: 'hello', has_text: 1 },
   ])
   t.same(errors, [])
@@ -105,9 +109,12 @@ t.test('a message that cannot be parsed is filed as failed and keeps its bytes; 
   await file('bomb', Buffer.from(`From: x@b.test\r\nX-Long: ${'x'.repeat(1_100_000)}\r\n\r\na line\r\n`))
   await file('good')
   processor.start()
-  await waitUntil('both are over', () => status('bomb') === 'failed' && status('good') === 'processed')
-  t.equal(database.read('select 1 from inbound_raw where inbound_id = ?', ['bomb']).length, 1)
-  t.equal(events(database), 1)
+  await waitUntil(
+    'both are over',
+    async () => (await status('bomb')) === 'failed' && (await status('good')) === 'processed',
+  )
+  t.equal((await database.read('select 1 from inbound_raw where inbound_id = ?', ['bomb'])).length, 1)
+  t.equal(await events(database), 1)
 })
 
 t.test('while the database takes no writes mail waits, and is processed when it does', async (t) => {
@@ -116,12 +123,12 @@ t.test('while the database takes no writes mail waits, and is processed when it 
   await file('a')
   processor.start()
   await waitUntil('the fault is noticed', () => errors.length > 0)
-  t.equal(status('a'), 'received')
+  t.equal(await status('a'), 'received')
   faults.read = true
   processor.onStored('ws_1')
   Object.assign(faults, { commit: false, read: false })
-  await waitUntil('it is processed', () => status('a') === 'processed')
-  t.equal(events(database), 1)
+  await waitUntil('it is processed', async () => (await status('a')) === 'processed')
+  t.equal(await events(database), 1)
 })
 
 t.test('stopping waits for no bomb, and unfinished messages wait for the next start', async (t) => {
@@ -146,7 +153,7 @@ t.test('stopping waits for no bomb, and unfinished messages wait for the next st
   const stopped = processor.stop()
   await mime.close()
   await stopped
-  t.same(ids.map(status), ['received', 'received', 'received'])
+  t.same(await Promise.all(ids.map(status)), ['received', 'received', 'received'])
   t.same(errors, [])
 })
 
@@ -159,7 +166,10 @@ t.test('an internal error fails one message and is logged', async (t) => {
   await file('odd')
   await file('good')
   processor.start()
-  await waitUntil('both are over', () => status('odd') === 'failed' && status('good') === 'processed')
+  await waitUntil(
+    'both are over',
+    async () => (await status('odd')) === 'failed' && (await status('good')) === 'processed',
+  )
   t.match(errors, [/a bug/])
 })
 
@@ -178,7 +188,7 @@ t.test('a message that is deleted during processing leaves no event', async (t) 
   processor.start()
   await waitUntil('it is deleted', () => deleted.length > 0)
   await processor.stop()
-  t.same([status('a'), events(database), errors], [undefined, 0, []])
+  t.same([await status('a'), await events(database), errors], [undefined, 0, []])
 })
 
 t.test('a commit that misses for a waiting message is repeated, and delays no other', async (t) => {
@@ -195,8 +205,11 @@ t.test('a commit that misses for a waiting message is repeated, and delays no ot
   await waitUntil('it was judged', () => judged === 1)
   await file('b')
   processor.onStored('ws_1')
-  await waitUntil('both are processed', () => status('a') === 'processed' && status('b') === 'processed')
-  t.same([judged, events(database), errors], [3, 2, []])
+  await waitUntil(
+    'both are processed',
+    async () => (await status('a')) === 'processed' && (await status('b')) === 'processed',
+  )
+  t.same([judged, await events(database), errors], [3, 2, []])
 })
 
 t.test('observers are notified of each committed verdict, and of none that missed', async (t) => {
@@ -212,7 +225,7 @@ t.test('observers are notified of each committed verdict, and of none that misse
   const { processor, file, status } = await fixture(t, { mail: { process: processAndCount } })
   await file('a')
   processor.start()
-  await waitUntil('it is processed', () => status('a') === 'processed')
+  await waitUntil('it is processed', async () => (await status('a')) === 'processed')
   await processor.stop()
   t.same([judged, observed], [2, ['a']])
 })
@@ -226,7 +239,7 @@ t.test('a report is digested in a process and goes to the judge of reports', asy
   const { processor, database, errors } = await fixture(t, { reports: { process } })
   await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
-  await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
+  await waitUntil('it is gone', async () => (await database.read('select 1 from inbound_emails', [])).length === 0)
   t.same([seen, errors], [[{ report: { type: 'other' }, isAutoReply: true }], []])
 })
 
@@ -241,19 +254,19 @@ t.test('a workspace with much slow mail delays only itself', async (t) => {
   for (const id of many) await file(id)
   await file('other', text, 'ws_2')
   processor.start()
-  await waitUntil("the other's", () => status('other') === 'processed')
+  await waitUntil("the other's", async () => (await status('other')) === 'processed')
   await waitUntil('its own share is under way', () => ends.length === 50)
   await file('other-2', text, 'ws_2')
   processor.onStored('ws_2')
-  await waitUntil("the other's next", () => status('other-2') === 'processed')
+  await waitUntil("the other's next", async () => (await status('other-2')) === 'processed')
   await file('older', text, 'ws_1')
   processor.onStored('ws_1')
   t.equal(ends.length, 50)
   await waitUntil('all of them', () => {
     for (const end of ends.splice(0)) end()
-    return [...many, 'older'].every((id) => status(id) === 'processed')
+    return areProcessed([...many, 'older'], status)
   })
-  t.equal(events(database), 123)
+  t.equal(await events(database), 123)
 })
 
 t.test('a message in hand at two deaths of the process is filed as failed, unparsed; others are not', async (t) => {
@@ -267,7 +280,7 @@ t.test('a message in hand at two deaths of the process is filed as failed, unpar
     died.push(signal ?? code)
   }
   t.same(died, ['SIGKILL', 'SIGKILL', 0])
-  t.same(database.read('select id, status from inbound_emails order by id', []), [
+  t.same(await database.read('select id, status from inbound_emails order by id', []), [
     { id: 'a', status: 'processed' },
     { id: 'bomb', status: 'failed' },
     { id: 'c', status: 'processed' },
@@ -289,11 +302,11 @@ t.test('a message in hand at two deaths is not parsed even if the disk takes no 
   processor.start()
   await file('other')
   await waitUntil('it was looked for', () => looked.includes('other'))
-  t.equal(status('bomb'), 'received')
+  t.equal(await status('bomb'), 'received')
   t.notOk(over.includes('bomb'), 'it is remembered until it is on disk')
   faults.commit = false
-  await waitUntil('it has failed', () => status('bomb') === 'failed')
-  await waitUntil('the other was read', () => status('other') === 'processed')
+  await waitUntil('it has failed', async () => (await status('bomb')) === 'failed')
+  await waitUntil('the other was read', async () => (await status('other')) === 'processed')
   t.same(looked.includes('bomb'), false)
   await waitUntil('it is over', () => over.includes('bomb'))
 })

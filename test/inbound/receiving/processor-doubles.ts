@@ -20,9 +20,9 @@ export function cleanMail(
 export const noReports: Pick<ProcessorDeps, 'reports' | 'domainReports'> = {
   reports: { process: () => Promise.reject(new Error('a report')) },
   domainReports: {
-    handles: () => false,
+    handles: async () => false,
     refuse: () => null,
-    file: () => {
+    file: async () => {
       throw new Error('a report about a domain')
     },
   },

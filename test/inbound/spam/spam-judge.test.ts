@@ -112,7 +112,7 @@ async function createJudge(t: Test): Promise<Judging> {
         received_at: now,
       }
       await database.commit(storeInbound(inboundMail({ id, ...more }), Buffer.from('x')))
-      const [email] = inboundById(database.read, { id, workspaceId: 'ws_1' })
+      const [email] = await inboundById(database.read, { id, workspaceId: 'ws_1' })
       if (email === undefined) throw new Error('not filed')
       return email
     },

@@ -23,15 +23,15 @@ function limitSettings(here: ReloadedDaemon): Observations {
     const made = await app.rest('POST', '/v1/workspaces', { body: { name: 'More' } })
     const { data } = made.json<{ readonly data?: { readonly id: string } }>()
     return (
-      app.rows<{ readonly plan: string }>('select plan from workspaces where id = ?', data?.id ?? '')[0]?.plan ??
-      `${made.status}`
+      (await app.rows<{ readonly plan: string }>('select plan from workspaces where id = ?', data?.id ?? ''))[0]
+        ?.plan ?? `${made.status}`
     )
   }
   const invite = (): Promise<number> =>
     post('/v1/members', { email: `n${here.next()}@b.test`, role: 'member', workspaceId: app.workspaceId })
   const inboundBytes = new InboundBytes({
     ...{ read: app.daemon.database.read, clock: app.now, settings: () => here.settings().limits },
-    ...{ plans: { find: () => ({ name: '', limits: {} }) }, operatorWorkspace: { find: () => null } },
+    ...{ plans: { find: () => ({ name: '', limits: {} }) }, operatorWorkspace: { find: async () => null } },
     disk: { room: () => 1_000_000 },
   })
   const readLimit = async (key: string): Promise<unknown> => (await app.rest('GET', '/v1/usage', { key })).json()
@@ -126,20 +126,29 @@ async function openBreaker({ t, settings, next }: ReloadedDaemon): Promise<Judge
   const counts = new PendingCounts({ clock: () => now, isSimulated: () => false, ownerOf: (id) => `owner of ${id}` })
   const nothing = { sql: 'delete from breaker_counts where 0', parameters: [] }
   const breaker = new Breaker({
-    ...{ read, commit, counts, clock: () => now, log: pino({ level: 'silent' }), onHoldsChanged: () => undefined },
+    ...{
+      read,
+      commit,
+      counts,
+      clock: () => now,
+      log: pino({ level: 'silent' }),
+      onHoldsChanged: async () => undefined,
+    },
     limits: () => settings().limits.breaker,
-    broadcasts: { statusOf: () => 'ended', pause: () => nothing, resume: () => nothing },
+    broadcasts: { statusOf: async () => 'ended', pause: () => nothing, resume: () => nothing },
   })
   t.teardown(() => breaker.stop())
   return async (given) => {
     const workspaceId = `ws_${next()}`
-    await commit([row('workspaces', { id: workspaceId, slug: workspaceId })])
+    await commit([await row('workspaces', { id: workspaceId, slug: workspaceId })])
     const place = { workspaceId, senderDomain: 'a.test', broadcastId: null, recipientDomain: parseDomainName('c.test') }
     for (const kind of ['accepted', 'bounced', 'complained'] as const)
       for (let at = 0; at < given[kind]; at += 1) counts.count({ ...place, kind })
     // A minute later all that was counted is judged.
     now += 61_000
     await breaker.wake()
-    return statesOfWorkspace(read, { workspaceId, limit: 10 }).find(({ scope }) => scope === 'domain')?.state ?? 'ok'
+    return (
+      (await statesOfWorkspace(read, { workspaceId, limit: 10 })).find(({ scope }) => scope === 'domain')?.state ?? 'ok'
+    )
   }
 }

@@ -31,7 +31,7 @@ async function webhookSettings({ app, next, t }: ReloadedDaemon): Promise<Observ
     type Row = { readonly attempts: number; readonly next_attempt_at: number }
     const sql = `select attempts, next_attempt_at from webhook_deliveries where webhook_id = ?
       and event_id in (select id from events where email_id = ?)`
-    return () => app.rows<Row>(sql, hook, email)[0]
+    return async () => (await app.rows<Row>(sql, hook, email))[0]
   }
   return {
     'webhooks.allowed_private_networks': {
@@ -41,7 +41,10 @@ async function webhookSettings({ app, next, t }: ReloadedDaemon): Promise<Observ
       ...{ from: ['5m'], to: ['2h'], beside: private_, sees: [0, 2] },
       look: async () => {
         const find = await begin('/failing')
-        const { next_attempt_at: at } = (await waitUntil('it has failed', () => find()?.attempts === 1 && find())) || {
+        const { next_attempt_at: at } = (await waitUntil(
+          'it has failed',
+          async () => (await find())?.attempts === 1 && (await find()),
+        )) || {
           next_attempt_at: 0,
         }
         return Math.round((at - app.now()) / HOUR)
@@ -54,9 +57,9 @@ async function webhookSettings({ app, next, t }: ReloadedDaemon): Promise<Observ
         const find = await begin(path)
         await waitUntil('it is asked', () => receiver.requests.some((request) => request.path === path))
         return {
-          ended: () => waitUntil('it was given up', () => find()?.attempts === 1),
+          ended: () => waitUntil('it was given up', async () => (await find())?.attempts === 1),
           goOn: async () => {
-            if ((find()?.attempts ?? 0) > 0) throw new Error('it was given up')
+            if (((await find())?.attempts ?? 0) > 0) throw new Error('it was given up')
           },
         }
       },

@@ -50,6 +50,6 @@ export class MxClients {
   async report(path: string, raw: string): Promise<void> {
     idOfReply(await this.ask(['MAIL FROM:<>', `RCPT TO:<${path}>`, 'DATA', `${raw}.`]))
     const waiting = "select 1 from inbound_emails where kind = 'report' and status = 'received'"
-    await waitUntil('the report was read', () => this.here.app.rows(waiting).length === 0)
+    await waitUntil('the report was read', async () => (await this.here.app.rows(waiting)).length === 0)
   }
 }

@@ -61,11 +61,12 @@ class Outbound {
     const { app } = this.here
     const to = `n${this.here.next()}@${domain}`
     const id = await app.submitAccepted({ to: [to], ...(from === undefined ? {} : { from }) })
-    return waitUntil(`the fate of ${to}`, () => {
+    return waitUntil(`the fate of ${to}`, async () => {
       for (const name of ['one', 'two'] as const)
         if (this.sinks[name].messages.some(({ rcptTo }) => rcptTo[0]?.includes(to))) return name
-      if (app.rows('select 1 from queue where email_id = ? and waits_for is not null', id).length > 0) return 'waits'
-      const [recipient] = app.findStory(id).recipients
+      if ((await app.rows('select 1 from queue where email_id = ? and waits_for is not null', id)).length > 0)
+        return 'waits'
+      const [recipient] = (await app.findStory(id)).recipients
       return recipient !== undefined && recipient.attempts.length > 0 && recipient.status !== 'delivered' && 'not sent'
     })
   }
@@ -91,10 +92,13 @@ class Outbound {
     const id = await app.submitAccepted({ to: [`n${this.here.next()}@t.test`] })
     for (const [attempts, wait] of [0, ...waits].entries()) {
       app.advance(wait)
-      await waitUntil('it was attempted', () => app.findStory(id).recipients[0]?.attempts.length === attempts + 1)
+      await waitUntil(
+        'it was attempted',
+        async () => (await app.findStory(id)).recipients[0]?.attempts.length === attempts + 1,
+      )
     }
     type Row = { readonly next_attempt_at: number; readonly noticed: number }
-    return app.rows<Row>('select next_attempt_at, noticed from queue where email_id = ?', id)[0]
+    return (await app.rows<Row>('select next_attempt_at, noticed from queue where email_id = ?', id))[0]
   }
 
   /** The most messages that were under way at once, of two to these domains. */
@@ -110,9 +114,9 @@ class Outbound {
     if (phase === 'after') await sleep(50)
     const count = countHeld()
     for (const id of ids) {
-      await waitUntil('it has ended', () => {
+      await waitUntil('it has ended', async () => {
         this.sinks.release()
-        return app.findStory(id).recipients[0]?.status === 'delivered'
+        return (await app.findStory(id)).recipients[0]?.status === 'delivered'
       })
     }
     return count

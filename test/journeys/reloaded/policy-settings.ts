@@ -50,7 +50,7 @@ function securitySettings({ settings }: ReloadedDaemon): Observations {
 function reportSettings(here: ReloadedDaemon, mx: MxClients, { one }: Sinks): Observations {
   const { app, settings } = here
   const { database } = app.daemon
-  const reports = new TlsReports({
+  const opened = TlsReports.open({
     ...{ config: app.config, settings, clock: app.now, log: pino({ level: 'silent' }) },
     ...{ ...database, resolver: null, authorities: undefined },
   })
@@ -59,12 +59,13 @@ function reportSettings(here: ReloadedDaemon, mx: MxClients, { one }: Sinks): Ob
       ...{ from: true, to: false, sees: [1, 0] },
       look: async () => {
         const domain = `reported${here.next()}.test`
+        const reports = await opened
         reports.onTlsResult({
           ...{ domain, policy: { type: 'no-policy-found', strings: [], hosts: [] }, failure: null, at: app.now() },
           ...{ sendingAddress: null, receivingAddress: null, receivingHost: null },
         })
         await reports.stop()
-        return app.rows('select 1 from tls_policies where domain = ?', domain).length
+        return (await app.rows('select 1 from tls_policies where domain = ?', domain)).length
       },
     },
     'outbound.forward_bounces': {
@@ -73,10 +74,11 @@ function reportSettings(here: ReloadedDaemon, mx: MxClients, { one }: Sinks): Ob
         const recipient = `n${here.next()}@d.test`
         await app.waitUntilSettled(await app.submitAccepted({ to: [recipient] }))
         const path = /bounce\+[^>]*/.exec(one.messages.at(-1)?.mailFrom ?? '')?.[0] ?? ''
-        const countNotices = (): number => app.rows(`select 1 from emails where workspace_id = 'service'`).length
-        const count = countNotices()
+        const countNotices = async (): Promise<number> =>
+          (await app.rows(`select 1 from emails where workspace_id = 'service'`)).length
+        const count = await countNotices()
         await mx.report(path, dsn({ path, status: '5.7.1', recipient }))
-        return countNotices() - count
+        return (await countNotices()) - count
       },
     },
   }

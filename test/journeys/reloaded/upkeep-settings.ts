@@ -112,14 +112,14 @@ function dailySetting({ t, app, settings }: ReloadedDaemon): Observations[string
   return {
     ...{ from: false, to: true, sees: ['no run', 'a run'] },
     look: async () => {
-      const { at } = readLastRun(database.read)
+      const { at } = await readLastRun(database.read)
       const asked = resolver.asked.length
       app.advance(2 * DAY)
       timer?.arguments[0]()
       // The checks of a run begin at once.
       await sleep(20)
       if (resolver.asked.length === asked) return 'no run'
-      await waitUntil('the run has ended', () => readLastRun(database.read).at !== at)
+      await waitUntil('the run has ended', async () => (await readLastRun(database.read)).at !== at)
       return 'a run'
     },
   }
@@ -137,10 +137,10 @@ async function retentionSettings({ t, app, settings }: ReloadedDaemon): Promise<
       ...{ from: '30d', to: '1d', sees: [1, 0] },
       beside: name === 'links' ? { 'retention.messages': '1d' } : {},
       look: async () => {
-        const count = (): number => database.read(`select 1 from ${table}`, []).length
+        const count = async (): Promise<number> => (await database.read(`select 1 from ${table}`, [])).length
         await database.commit([
           { sql: `delete from ${table}`, parameters: [] },
-          row(table, { [column]: app.now() - 10 * DAY, ...more() }),
+          await row(table, { [column]: app.now() - 10 * DAY, ...more() }),
         ])
         await housekeeping.run()
         return count()

@@ -31,15 +31,16 @@ t.test(
       ...{ read: database.read, commit: database.commit, clock: () => now },
       log: pino({ base: null }, { write: (line: string) => lines.push(line) }),
       list: () => certificates,
-      composeNotices: (_workspaceId, warnings: readonly ExpiryWarning[]) => {
+      composeNotices: async (_workspaceId, warnings: readonly ExpiryWarning[]) => {
         noticed.push(warnings.map(({ name }) => name))
         return { writes: [], onCommitted: () => undefined }
       },
     })
-    const events = (): unknown[] => database.read(`select 1 from events where type = 'certificate.expiring'`, [])
+    const events = async (): Promise<unknown[]> =>
+      database.read(`select 1 from events where type = 'certificate.expiring'`, [])
     await watch.check()
     t.same(noticed, [['soon.test', 'later.test']])
-    t.equal(events().length, 2)
+    t.equal((await events()).length, 2)
     t.equal(lines.length, 2)
     now += DAY
     await watch.check()
@@ -47,11 +48,11 @@ t.test(
     now += 2 * DAY
     await watch.check()
     t.same(noticed[1], ['soon.test', 'later.test'])
-    t.equal(events().length, 4)
+    t.equal((await events()).length, 4)
     certificates = [certificate('soon.test', 3)]
     now += 4 * DAY
     await watch.check()
-    const known = database.read(`select key from service_state where key like 'certificate_warned:%'`, [])
+    const known = await database.read(`select key from service_state where key like 'certificate_warned:%'`, [])
     t.same(known, [{ key: 'certificate_warned:soon.test' }], 'the time of one that is gone is removed')
   },
 )

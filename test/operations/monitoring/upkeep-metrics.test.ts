@@ -16,7 +16,11 @@ function open(t: Test, known: Partial<Upkeep>): () => Promise<ScrapedMetrics> {
   reportUpkeep(metrics, {
     clock: () => 0,
     listCertificates: () => [],
-    doctor: { checks: [], readRun: () => ({ at: 0, totals: { ok: 0, warn: 0, fail: 0 } }), listFindings: () => [] },
+    doctor: {
+      checks: [],
+      readRun: async () => ({ at: 0, totals: { ok: 0, warn: 0, fail: 0 } }),
+      listFindings: async () => [],
+    },
     readStandbyLag: () => undefined,
     standbyInterval: 1_000,
     readBackupSettings: () => ({ folder: null, maxAge: DAY }),
@@ -45,12 +49,12 @@ t.test('certificates by name: those that expire first, up to a limit', async (t)
 t.test('the last run of the checks', async (t) => {
   let at = 0
   let reads = 0
-  let findings: ReturnType<Upkeep['doctor']['listFindings']> = []
+  let findings: Awaited<ReturnType<Upkeep['doctor']['listFindings']>> = []
   const scrape = open(t, {
     doctor: {
       checks: ['ptr', 'tls'],
-      readRun: () => ({ at, totals: { ok: 5, warn: 0, fail: findings.length } }),
-      listFindings: () => {
+      readRun: async () => ({ at, totals: { ok: 5, warn: 0, fail: findings.length } }),
+      listFindings: async () => {
         reads += 1
         return findings
       },

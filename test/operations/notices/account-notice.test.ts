@@ -56,11 +56,11 @@ t.test('an address from which mail of the service bounced gets none', async (t) 
     offer: (...parts) => offered.push(parts),
   })
   const notice = { email, change: { kind: 'new-browser' }, client, now: NOW } as const
-  const prepared = prepare(notice)
+  const prepared = await prepare(notice)
   await database.commit(prepared?.writes ?? [])
   prepared?.send()
   t.equal(offered.length, 1)
-  t.match(database.read('select subject, to_emails from emails', []), [
+  t.match(await database.read('select subject, to_emails from emails', []), [
     { subject: 'Sign-in from a new browser', to_emails: '["ann@b.test"]' },
   ])
   const suppression = {
@@ -72,5 +72,5 @@ t.test('an address from which mail of the service bounced gets none', async (t) 
     at: NOW,
   } as const
   await database.commit([addSuppression(suppression)])
-  t.equal(prepare(notice), null)
+  t.equal(await prepare(notice), null)
 })

@@ -13,7 +13,7 @@ const warning = { name: 'mail.example.test', expiresAt, fault: null }
 type Origin = 'acme' | 'files' | 'self-signed'
 
 /** Composes for one administrator. */
-async function openComposer(t: Test): Promise<(origin: Origin, warnings: readonly ExpiryWarning[]) => string> {
+async function openComposer(t: Test): Promise<(origin: Origin, warnings: readonly ExpiryWarning[]) => Promise<string>> {
   const { database } = await temporaryDatabase(t)
   const email = parseAddress('owner@a.test')
   await database.commit([
@@ -21,8 +21,8 @@ async function openComposer(t: Test): Promise<(origin: Origin, warnings: readonl
     insertMember({ id: 'm', workspace_id: 'a', user_id: 'u', role: 'owner', joined_at: 0 }),
   ])
   const sender = { hostname: parseDomainName('mail.example.test'), mailFrom: parseAddress('posthorn@example.test') }
-  return (origin, warnings) => {
-    const notices = composeCertificateNotices({ ...sender, read: database.read, origin }, 'a', warnings, 0)
+  return async (origin, warnings) => {
+    const notices = await composeCertificateNotices({ ...sender, read: database.read, origin }, 'a', warnings, 0)
     t.equal(notices.length, 1)
     return notices[0]?.raw.toString().replaceAll('=\r\n', '').replace(/\s+/g, ' ') ?? ''
   }
@@ -30,17 +30,17 @@ async function openComposer(t: Test): Promise<(origin: Origin, warnings: readonl
 
 t.test('each origin has its own way to a new certificate', async (t) => {
   const compose = await openComposer(t)
-  t.match(compose('acme', [warning]), /posthorn certificates renew mail\.example\.test/)
-  t.match(compose('files', [warning]), /tls\.cert_file .*posthorn reload/)
-  t.match(compose('self-signed', [warning]), /self-signed\. This command makes a new one/)
+  t.match(await compose('acme', [warning]), /posthorn certificates renew mail\.example\.test/)
+  t.match(await compose('files', [warning]), /tls\.cert_file .*posthorn reload/)
+  t.match(await compose('self-signed', [warning]), /self-signed\. This command makes a new one/)
   for (const origin of ['files', 'self-signed'] as const)
-    t.notMatch(compose(origin, [warning]), /posthorn certificates/)
+    t.notMatch(await compose(origin, [warning]), /posthorn certificates/)
 })
 
 t.test('many certificates are one notice, which names the first of them', async (t) => {
   const compose = await openComposer(t)
   const many = Array.from({ length: 1_000 }, (_, at) => ({ ...warning, name: `mail.a${at}.test`, fault: 'refused' }))
-  const text = compose('acme', many)
+  const text = await compose('acme', many)
   t.match(text, /Subject: 1000 certificates expire, the first on /)
   t.match(text, /mail\.a0\.test expires on .*; the last try failed: refused/)
   t.match(text, /mail\.a19\.test/)

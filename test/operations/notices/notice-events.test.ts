@@ -11,8 +11,8 @@ t.test('the events to mail about are found without reading other events', async 
     sql = text
     return []
   }
-  noticeEventsAfter(listening, { seq: 1, limit: 10 })
-  const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
+  await noticeEventsAfter(listening, { seq: 1, limit: 10 })
+  const plan = await database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
   t.same(
     plan.map(({ detail }) => detail),
     ['SEARCH events USING INDEX events_of_notices (seq>?)'],

@@ -36,7 +36,7 @@ t.test('the owner and the admins get the figures and what to do', async (t) => {
   const { database } = await temporaryDatabase(t)
   await addPeople(database, 'a', ['owner', 'admin', 'member'])
   await addPeople(database, 'b', ['owner'])
-  const mails = buildSmsNotices(database.read, { seq: 1, workspace_id: 'a', created_at: at }, data)
+  const mails = await buildSmsNotices(database.read, { seq: 1, workspace_id: 'a', created_at: at }, data)
   t.same(mails.map(({ to }) => to).sort(), ['admin@a.test', 'owner@a.test'])
   t.equal(mails[0]?.subject, 'Verification codes to +43660 are held')
   const text = JSON.stringify(mails[0]?.pieces)
@@ -56,11 +56,11 @@ t.test('a prefix causes one notice a day, and a workspace twenty', async (t) => 
   const hold = async (prefix: string, now: number, workspaceId = 'a'): Promise<readonly NoticeMail[]> => {
     const held = { ...data, prefix }
     await commit([recordEvent({ workspaceId, type: 'sms.held', emailId: null, recipient: null, at: now, data: held })])
-    const [event] = read<{ seq: number; workspace_id: string; created_at: number }>(
+    const [event] = await read<{ seq: number; workspace_id: string; created_at: number }>(
       'select seq, workspace_id, created_at from events order by seq desc limit 1',
       [],
     )
-    return event === undefined ? [] : buildSmsNotices(read, event, held)
+    return event === undefined ? [] : await buildSmsNotices(read, event, held)
   }
   const counts = async (prefix: string, now: number, workspaceId?: string): Promise<number> =>
     (await hold(prefix, now, workspaceId)).length

@@ -37,7 +37,7 @@ t.test('the owner and the admins get it, with the way back and without secrets',
   }
   const deps = { read: database.read, publicUrl: 'https://mail.service.test' }
   for (const { name, data, texts } of cases) {
-    const mails = buildWebhookNotices(deps, { seq: 1, workspace_id: 'ws_1', created_at: at }, data)
+    const mails = await buildWebhookNotices(deps, { seq: 1, workspace_id: 'ws_1', created_at: at }, data)
     t.same(mails.map(({ to }) => to).sort(), ['admin@a.test', 'owner@a.test'], name)
     const text = JSON.stringify(mails[0]).replaceAll('\\"', '"')
     t.match(text, 'The webhook at https://user-hooks.example:8443 was disabled"')
@@ -58,11 +58,11 @@ t.test('a webhook causes one notice a day, and a workspace fifty', async (t) => 
   const disable = async (id: string, at: number, workspaceId = 'ws_1'): Promise<number> => {
     const about = { workspaceId, emailId: null, recipient: null, at }
     await database.commit([recordEvent({ ...about, type: 'webhook.disabled', data: data(id) })])
-    const [event] = database.read<{ seq: number; workspace_id: string; created_at: number }>(
+    const [event] = await database.read<{ seq: number; workspace_id: string; created_at: number }>(
       'select seq, workspace_id, created_at from events order by seq desc limit 1',
       [],
     )
-    return event === undefined ? -1 : buildWebhookNotices(deps, event, data(id)).length
+    return event === undefined ? -1 : (await buildWebhookNotices(deps, event, data(id))).length
   }
   const day = 86_400_000
   t.equal(await disable('wh_1', at, 'ws_2'), 0, 'no administrators')
@@ -87,6 +87,6 @@ t.test('the replay begins with the oldest event that still waits for its first a
     await database.commit([buildEventWrite({ type: 'email.sent', at: at - minutes * 60_000 })])
   const deps = { read: database.read, publicUrl: 'https://mail.service.test' }
   const data = { ...common, webhook_id: webhook.id, reason: 'gone', failing_since: null } as const
-  const [mail] = buildWebhookNotices(deps, { seq: 1_000, workspace_id: 'ws_1', created_at: at }, data)
+  const [mail] = await buildWebhookNotices(deps, { seq: 1_000, workspace_id: 'ws_1', created_at: at }, data)
   t.match(JSON.stringify(mail).replaceAll('\\"', '"'), /"from": "2026-11-22T14:34:00.000Z"/)
 })

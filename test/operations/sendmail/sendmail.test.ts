@@ -99,7 +99,7 @@ t.test('a message that was sent and stayed in the spool is not sent twice', asyn
   t.equal((await machine.sendmail(['-q'])).status, 0)
   writeFileSync(join(machine.spool, name), copy)
   t.equal((await machine.sendmail(['-q'])).status, 0)
-  t.equal(app.rows('select id from emails').length, 1)
+  t.equal((await app.rows('select id from emails')).length, 1)
 })
 
 t.test('what cannot be sent or spooled has its exit status', async (t) => {

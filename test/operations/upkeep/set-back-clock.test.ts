@@ -31,11 +31,11 @@ async function open(t: Test): Promise<Fixture> {
   const woken: string[] = []
   const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const config = { outbound: { retry_schedule: [5 * MINUTE, 60 * MINUTE] }, webhooks: { retry_schedule: [MINUTE] } }
-  const watch = (clock: () => number, commit = database.commit): void => {
+  const watch = async (clock: () => number, commit = database.commit): Promise<void> => {
     const delivery = { runner: { wake: () => woken.push('queue') } }
     const webhooks = { reload: () => woken.push('webhooks') }
     const housekeeping = { reschedule: () => woken.push('housekeeping') }
-    const started = watchSetBack({
+    const started = await watchSetBack({
       ...{ read: database.read, commit, clock, log, delivery, webhooks, housekeeping },
       settings: () => config as never,
     })
@@ -53,11 +53,14 @@ const addEmail = async (
   await database.commit([...bulkEmail({ workspaceId, to, at, scheduledFor }).writes])
 }
 
-const waits = ({ database }: Fixture): Record<string, number> =>
+const waits = async ({ database }: Fixture): Promise<Record<string, number>> =>
   Object.fromEntries(
-    database
-      .read<{ recipient: string; next_attempt_at: number }>('select recipient, next_attempt_at from queue', [])
-      .map((row) => [row.recipient.split('@')[0] ?? '', row.next_attempt_at - START]),
+    (
+      await database.read<{ recipient: string; next_attempt_at: number }>(
+        'select recipient, next_attempt_at from queue',
+        [],
+      )
+    ).map((row) => [row.recipient.split('@')[0] ?? '', row.next_attempt_at - START]),
   )
 
 t.test('entries of the time ahead are due at once', async (t) => {
@@ -78,15 +81,15 @@ t.test('entries of the time ahead are due at once', async (t) => {
   )
   let now = START + DAY
   parts.watch(() => now)
-  const before = waits(parts)
+  const before = await waits(parts)
   now = START
   await waitUntil('the step is noticed', () => parts.woken.includes('webhooks'))
   t.same(before['ahead'], DAY, 'nothing changes before')
-  t.same(waits(parts), {
+  t.same(await waits(parts), {
     ...{ ahead: 0, deferred: 0, soon: 50 * MINUTE },
     ...{ 'under-way': DAY, scheduled: 2 * DAY },
   })
-  const deliveries = parts.database.read('select id, next_attempt_at from webhook_deliveries order by id', [])
+  const deliveries = await parts.database.read('select id, next_attempt_at from webhook_deliveries order by id', [])
   t.same(deliveries, [
     { id: 'far', next_attempt_at: START },
     { id: 'near', next_attempt_at: START + MINUTE },
@@ -97,11 +100,11 @@ t.test('entries of the time ahead are due at once', async (t) => {
 t.test('a step before the start is seen by the newest event', async (t) => {
   const parts = await open(t)
   await addEmail(parts, 'ahead@b.test', START + DAY)
-  const newest = parts.database.read<{ at: number }>('select max(created_at) as at from events', [])[0]?.at
+  const newest = (await parts.database.read<{ at: number }>('select max(created_at) as at from events', []))[0]?.at
   t.equal(newest, START + DAY)
   parts.watch(() => START)
   await waitUntil('the step is noticed', () => parts.woken.includes('webhooks'))
-  t.same(waits(parts), { ahead: 0 })
+  t.same(await waits(parts), { ahead: 0 })
 })
 
 t.test('a long queue is mended in portions', async (t) => {
@@ -111,8 +114,7 @@ t.test('a long queue is mended in portions', async (t) => {
   const copy = `with recursive numbers(value) as (select 1 union all select value + 1 from numbers where value < 11000)
     insert into queue select substr(id, 1, 30) || printf('%06d', value) as id, email_id, workspace_id,
     value || '@b.test' as recipient`
-  const columns = parts.database
-    .read<{ name: string }>(`select name from pragma_table_info('queue')`, [])
+  const columns = (await parts.database.read<{ name: string }>(`select name from pragma_table_info('queue')`, []))
     .map(({ name }) => name)
     .slice(4)
   runSql(parts.file, `${copy}, ${columns.join(', ')} from queue, numbers`)
@@ -128,7 +130,7 @@ t.test('a long queue is mended in portions', async (t) => {
   await waitUntil('the step is noticed', () => parts.woken.includes('webhooks'))
   t.equal(commits, 4, 'three portions of the queue, and the webhooks')
   t.ok(
-    Object.values(waits(parts)).every((at) => at === -DAY),
+    Object.values(await waits(parts)).every((at) => at === -DAY),
     'all entries are due',
   )
 })
@@ -146,7 +148,7 @@ t.test('a fault of the database puts it off', async (t) => {
     },
   )
   await waitUntil('it is done in the end', () => parts.woken.includes('webhooks'), 10_000)
-  t.same(waits(parts), { ahead: 0 })
+  t.same(await waits(parts), { ahead: 0 })
   t.match(parts.lines, [
     { level: 40, msg: 'the clock was set back' },
     { level: 50, msg: 'waiting mail cannot be adjusted to the clock now' },
@@ -165,5 +167,5 @@ t.test('an advance of the clock and small steps change nothing', async (t) => {
     await new Promise((done) => setTimeout(done, 1_100))
   }
   t.same([parts.woken, parts.lines], [[], []])
-  t.same(waits(parts), { ahead: 100 * DAY })
+  t.same(await waits(parts), { ahead: 100 * DAY })
 })

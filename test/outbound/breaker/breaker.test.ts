@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { closeWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { Breaker } from '../../../src/outbound/breaker/breaker.js'
 import { statesOfWorkspace } from '../../../src/outbound/breaker/breaker-states.js'
@@ -30,9 +31,11 @@ async function openBench(t: Test) {
   await database.commit([{ sql, parameters }])
   const row = rowOf(database.read)
   await database.commit([
-    row('workspaces', { id: 'ws_2', slug: 'two' }),
-    ...['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
-    row('users', { id: 'anna' }),
+    await row('workspaces', { id: 'ws_2', slug: 'two' }),
+    ...(await Promise.all(
+      ['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
+    )),
+    await row('users', { id: 'anna' }),
   ])
   const bench = { now: Date.UTC(2030, 0, 31, 12), broadcast: 'sending' as 'sending' | 'paused' | 'ended', changes: 0 }
   const lines: string[] = []
@@ -40,7 +43,7 @@ async function openBench(t: Test) {
   const log = pino({ level: 'info' }, { write })
   const nothing = { sql: 'delete from breaker_counts where 0', parameters: [] }
   const broadcasts = {
-    statusOf: () => bench.broadcast,
+    statusOf: async () => bench.broadcast,
     pause: () => {
       bench.broadcast = 'paused'
       return nothing
@@ -58,7 +61,7 @@ async function openBench(t: Test) {
       ...{
         limits: () => settings,
         log,
-        onHoldsChanged: () => {
+        onHoldsChanged: async () => {
           bench.changes += 1
         },
       },
@@ -77,25 +80,25 @@ async function openBench(t: Test) {
     for (let at = 0; at < accepted; at += 1) counts.count({ ...place, kind: 'accepted' })
     for (let at = 0; at < bounced; at += 1) counts.count({ ...place, kind: 'bounced' })
   }
-  const states = (): readonly string[] =>
-    statesOfWorkspace(database.read, { workspaceId: 'ws_1', limit: 10 }).map(
+  const states = async (): Promise<readonly string[]> =>
+    (await statesOfWorkspace(database.read, { workspaceId: 'ws_1', limit: 10 })).map(
       ({ scope, subject, state }) => `${scope} ${subject} ${state}`,
     )
   /** Looks until the states are these; each look is one of the timer's. */
   const expectStates = async (...expected: readonly string[]): Promise<void> => {
     await waitUntil(`states: ${expected.join(', ')}`, async () => {
       await breaker.wake()
-      return JSON.stringify(states()) === JSON.stringify(expected)
+      return JSON.stringify(await states()) === JSON.stringify(expected)
     })
   }
-  const events = (): readonly string[] =>
-    database
-      .read<{ type: string }>("select type from events where type like 'sending.%' order by seq", [])
-      .map(({ type }) => type)
+  const events = async (): Promise<readonly string[]> =>
+    (await database.read<{ type: string }>("select type from events where type like 'sending.%' order by seq", [])).map(
+      ({ type }) => type,
+    )
   return { database, bench, lines, broadcasts, counts, settings, breaker, send, states, expectStates, events }
 }
 
-const rulesIn = (read: (sql: string, values: unknown[]) => unknown[]): readonly unknown[] =>
+const rulesIn = async (read: Read): Promise<readonly unknown[]> =>
   read('select workspace_id, sender, ending, reason from hold_rules order by sender', [])
 
 t.test('a warning, then a hold, then cooled', async (t) => {
@@ -103,12 +106,12 @@ t.test('a warning, then a hold, then cooled', async (t) => {
   send(94, 6)
   send(0, 4)
   await expectStates('domain a.test warning', 'workspace ws_1 warning')
-  t.same(events(), ['sending.warned', 'sending.warned'])
-  t.same(rulesIn(database.read), [])
+  t.same(await events(), ['sending.warned', 'sending.warned'])
+  t.same(await rulesIn(database.read), [])
   send(0, 10)
   await expectStates('domain a.test held', 'workspace ws_1 held')
   const reason = '17.54 % of 114 messages of the last day bounced'
-  t.match(rulesIn(database.read), [
+  t.match(await rulesIn(database.read), [
     { workspace_id: 'ws_1', sender: null, reason },
     { workspace_id: 'ws_1', sender: 'a.test', reason },
   ])
@@ -117,8 +120,8 @@ t.test('a warning, then a hold, then cooled', async (t) => {
   await expectStates('domain a.test held', 'workspace ws_1 held')
   bench.now += 16 * 60_000
   await expectStates()
-  t.match(rulesIn(database.read), [{ ending: 1 }, { ending: 1 }])
-  t.same(events().slice(-2), ['sending.released', 'sending.released'])
+  t.match(await rulesIn(database.read), [{ ending: 1 }, { ending: 1 }])
+  t.same((await events()).slice(-2), ['sending.released', 'sending.released'])
   t.equal(lines.at(-1), 'mail that was held is released')
   t.equal(settings.enabled, true)
 })
@@ -128,7 +131,7 @@ t.test('what was too few is judged in the minute in which it becomes enough', as
   send(0, 60)
   await waitUntil('the bounces are stored', async () => {
     await breaker.wake()
-    return database.read('select 1 from breaker_counts', []).length > 0
+    return (await database.read('select 1 from breaker_counts', [])).length > 0
   })
   await expectStates()
   send(60, 0)
@@ -161,7 +164,7 @@ t.test('an operator who ends the rule, or disables the breaker, releases', async
   await database.commit([{ sql: "update hold_rules set ending = 1 where sender = 'a.test'", parameters: [] }])
   bench.now += 61_000
   await expectStates('workspace ws_1 held')
-  t.equal(events().at(-1), 'sending.released')
+  t.equal((await events()).at(-1), 'sending.released')
   settings.enabled = false
   bench.now += 61_000
   await expectStates()
@@ -192,7 +195,7 @@ t.test('new domains do not evade the workspace, and other workspaces are not con
     ...{ recipientDomain: parseDomainName('c.test'), kind: 'bounced' },
   })
   await expectStates('workspace ws_1 held')
-  t.equal(states().length, 1)
+  t.equal((await states()).length, 1)
 })
 
 t.test('what is too little in each workspace is judged for their owner, and one rule holds all of them', async (t) => {
@@ -200,26 +203,30 @@ t.test('what is too little in each workspace is judged for their owner, and one 
   send(48, 12)
   send(48, 12, null, 'b.test', 'ws_2')
   await expectStates('workspace ws_1 held')
-  const rules = () => database.read('select workspace_id, owner, ending from hold_rules', [])
-  t.same(rules(), [{ workspace_id: 'ws_1', owner: 'anna', ending: 0 }])
+  const rules = async () => database.read('select workspace_id, owner, ending from hold_rules', [])
+  t.same(await rules(), [{ workspace_id: 'ws_1', owner: 'anna', ending: 0 }])
   send(0, 5, null, 'b.test', 'ws_2')
   await expectStates('workspace ws_1 held')
   bench.now += 61_000
   await expectStates('workspace ws_1 held')
-  t.equal(rules().length, 1, 'no second rule')
+  t.equal((await rules()).length, 1, 'no second rule')
 
-  t.match(listScopes(database.read, 'ws_2', bench.now)[0], { id: 'ws_2', state: 'held', reason: /released in ws_1$/ })
+  t.match((await listScopes(database.read, 'ws_2', bench.now))[0], {
+    id: 'ws_2',
+    state: 'held',
+    reason: /released in ws_1$/,
+  })
   for (const workspaceId of ['ws_1', 'ws_2']) {
-    t.throws(() => requireNothingHeld(database.read, workspaceId, 'deleted'), {
+    await t.rejects(() => requireNothingHeld(database.read, workspaceId, 'deleted'), {
       kind: 'conflict',
       message: /cannot be deleted .*POST \/v1\/breakers\/ws_1\/release/,
     })
   }
   const deps = { read: database.read, commit: database.commit, broadcasts }
   await releaseById(deps, { workspaceId: 'ws_1', id: 'ws_1', actor: operatorActor, now: bench.now })
-  t.match(rules(), [{ ending: 1 }])
-  t.match(listScopes(database.read, 'ws_2', bench.now)[0], { state: 'ok' })
-  requireNothingHeld(database.read, 'ws_2', 'deleted')
+  t.match(await rules(), [{ ending: 1 }])
+  t.match((await listScopes(database.read, 'ws_2', bench.now))[0], { state: 'ok' })
+  await requireNothingHeld(database.read, 'ws_2', 'deleted')
   send(0, 3)
   bench.now += 61_000
   await expectStates()
@@ -230,12 +237,12 @@ t.test('what an owner has sent counts on when its workspace is deleted', async (
   send(48, 12, null, 'b.test', 'ws_2')
   await waitUntil('it is stored', async () => {
     await breaker.wake()
-    return database.read("select 1 from breaker_counts where subject = 'owner'", []).length > 0
+    return (await database.read("select 1 from breaker_counts where subject = 'owner'", [])).length > 0
   })
   await database.commit(closeWorkspace('ws_2', 1))
   send(48, 12)
   await waitUntil('the other is held', async () => {
     await breaker.wake()
-    return states().includes('workspace ws_1 held')
+    return (await states()).includes('workspace ws_1 held')
   })
 })

@@ -70,18 +70,22 @@ t.test('the windows have what a recount has', async (t) => {
       await commit(left.map(addCounts))
       const ofWorkspace = { workspaceId: 'ws_1', scope: 'workspace', subject: 'ws_1' } as const
       const isOwn = ({ workspaceId }: Outcome): boolean => workspaceId === 'ws_1'
-      t.same(readFigures(read, ofWorkspace, NOW), recount(all, isOwn))
+      t.same(await readFigures(read, ofWorkspace, NOW), recount(all, isOwn))
       const ofDomain = { workspaceId: 'ws_1', scope: 'domain', subject: 'a.test' } as const
       t.same(
-        readFigures(read, ofDomain, NOW),
+        await readFigures(read, ofDomain, NOW),
         recount(all, (one) => isOwn(one) && one.senderDomain === 'a.test'),
       )
       const ofBroadcast = { workspaceId: 'ws_1', scope: 'broadcast', subject: 'bc_1' } as const
       t.same(
-        readFigures(read, ofBroadcast, NOW),
+        await readFigures(read, ofBroadcast, NOW),
         recount(all, (one) => isOwn(one) && one.broadcastId === 'bc_1'),
       )
-      t.same(read("select 1 from breaker_counts where workspace_id = 'service'", []), [], 'nothing of the service')
+      t.same(
+        await read("select 1 from breaker_counts where workspace_id = 'service'", []),
+        [],
+        'nothing of the service',
+      )
     }),
     { numRuns: 25 },
   )
@@ -112,8 +116,8 @@ t.test('a release forgets what is stored and what is pending, and nothing else',
     ['ws_1 workspace', 'ws_2 workspace', 'ws_2 domain'],
   )
   await database.commit([removeCounts(ofDomain)])
-  t.match(readFigures(database.read, ofDomain, NOW), { bounced: 0 })
-  t.match(readFigures(database.read, ofWorkspace, NOW), { bounced: 1 })
+  t.match(await readFigures(database.read, ofDomain, NOW), { bounced: 0 })
+  t.match(await readFigures(database.read, ofWorkspace, NOW), { bounced: 1 })
   countBoth()
   counts.forget([ofWorkspace])
   t.same(
@@ -121,8 +125,10 @@ t.test('a release forgets what is stored and what is pending, and nothing else',
     ['ws_2', 'ws_2'],
   )
   await database.commit([removeCounts(ofWorkspace)])
-  t.match(readFigures(database.read, ofWorkspace, NOW), { bounced: 0 })
-  t.match(readFigures(database.read, { ...ofWorkspace, workspaceId: 'ws_2', subject: 'ws_2' }, NOW), { bounced: 1 })
+  t.match(await readFigures(database.read, ofWorkspace, NOW), { bounced: 0 })
+  t.match(await readFigures(database.read, { ...ofWorkspace, workspaceId: 'ws_2', subject: 'ws_2' }, NOW), {
+    bounced: 1,
+  })
 })
 
 t.test('what no window reaches is removed', async (t) => {
@@ -141,7 +147,7 @@ t.test('what no window reaches is removed', async (t) => {
   ])
   t.equal(await removeOldCounts(database, NOW), true)
   t.equal(await removeOldCounts(database, NOW), false)
-  t.same(database.read('select bucket from breaker_counts', []), [{ bucket: NOW - 7 * DAY }])
+  t.same(await database.read('select bucket from breaker_counts', []), [{ bucket: NOW - 7 * DAY }])
 })
 
 t.test('nothing is counted of a workspace that was deleted', async (t) => {
@@ -149,7 +155,7 @@ t.test('nothing is counted of a workspace that was deleted', async (t) => {
   const counts = new PendingCounts({ clock: () => NOW, isSimulated: () => false })
   counts.count({ ...outcome, workspaceId: 'ws_gone' })
   await database.commit(counts.take().map(addCounts))
-  t.same(database.read('select 1 from breaker_counts', []), [])
+  t.same(await database.read('select 1 from breaker_counts', []), [])
 })
 
 t.test('memory is bounded', async (t) => {

@@ -20,12 +20,14 @@ t.test('the list has those under way, and is read from an index alone', async (t
     })),
   )
   const plans: string[] = []
-  const read: Read = (sql, parameters) => {
-    plans.push(...database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map((row) => row.detail))
+  const read: Read = async (sql, parameters) => {
+    plans.push(
+      ...(await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map((row) => row.detail),
+    )
     return database.read(sql, parameters)
   }
   t.same(
-    listRunningBroadcasts(read).map((row) => [row.id, row.status]),
+    (await listRunningBroadcasts(read)).map((row) => [row.id, row.status]),
     [
       [id, 'sending'],
       ['z cancelled', 'cancelled'],

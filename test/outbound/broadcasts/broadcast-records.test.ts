@@ -53,7 +53,7 @@ async function inState(state: State): Promise<Broadcast> {
   const sql = `update broadcasts set status = ?, finished_at = ?, expanded = ?, scheduled_for = ?, version = 7,
     cursor = 'c', waits_until = 1, note = 'n' where id = ?`
   await commit([{ sql, parameters: [status, finished, more === 'expanded' ? 1 : 0, START + 100, id] }])
-  return broadcastById(read, { workspaceId, id })[0] as Broadcast
+  return (await broadcastById(read, { workspaceId, id }))[0] as Broadcast
 }
 
 const states: readonly State[] = [
@@ -156,7 +156,7 @@ for (const [name, { write, takesPlaceIn, leaves }] of Object.entries(changes)) {
       }
       t.equal(await tryCommit(commit([elsewhere])), false, `${state}: never in another workspace`)
       t.equal(await tryCommit(commit([write(row)])), takesPlaceIn.includes(state), state)
-      const [after] = broadcastById(read, refOf(row))
+      const [after] = await broadcastById(read, refOf(row))
       if (!takesPlaceIn.includes(state)) t.same(after, row, `${state}: nothing has changed`)
       else if (leaves === null) t.equal(after, undefined)
       else t.match(after, leaves)
@@ -202,7 +202,7 @@ t.test('the ceiling is the newest contact of the audience at the start', async (
   ] as const) {
     const row = await inState(state)
     if (write !== undefined) await commit([write.write(row)])
-    t.equal(broadcastById(read, refOf(row))[0]?.ceiling, newest)
+    t.equal((await broadcastById(read, refOf(row)))[0]?.ceiling, newest)
   }
 })
 
@@ -214,7 +214,7 @@ t.test('a broadcast is finished by its cancellation only if it has not started',
   ] as const) {
     const row = await inState(state)
     await commit([cancelBroadcast({ ...refOf(row), now })])
-    t.equal(broadcastById(read, refOf(row))[0]?.finished_at, finished, state)
+    t.equal((await broadcastById(read, refOf(row)))[0]?.finished_at, finished, state)
   }
 })
 

@@ -10,7 +10,7 @@ interface Case {
   readonly queue?: Partial<Record<keyof QueueState, boolean | number>>
   readonly isRecheck?: boolean
   readonly hasDiskSpace?: boolean
-  readonly step: ReturnType<typeof decideStep>
+  readonly step: Awaited<ReturnType<typeof decideStep>>
 }
 
 const cases: readonly Case[] = [
@@ -55,12 +55,12 @@ for (const { what, of, queue = {}, isRecheck = false, hasDiskSpace = true, step 
   t.test(`${what}: ${step}`, async (t) => {
     const broadcast = { status: 'sending', scheduled_for: null, expanded: 0, waits_until: null, ...of } as const
     const state: QueueState = {
-      hasFreshOver: (count) => Number(queue.hasFreshOver ?? 0) > count,
-      hasEntries: () => queue.hasEntries === true,
-      hasPaused: () => queue.hasPaused === true,
-      hasToHold: () => queue.hasToHold === true,
-      hasRemovable: () => queue.hasRemovable === true,
+      hasFreshOver: async (count) => Number(queue.hasFreshOver ?? 0) > count,
+      hasEntries: async () => queue.hasEntries === true,
+      hasPaused: async () => queue.hasPaused === true,
+      hasToHold: async () => queue.hasToHold === true,
+      hasRemovable: async () => queue.hasRemovable === true,
     }
-    t.equal(decideStep(broadcast, state, { now, chunk: 100, window: WINDOW, isRecheck, hasDiskSpace }), step)
+    t.equal(await decideStep(broadcast, state, { now, chunk: 100, window: WINDOW, isRecheck, hasDiskSpace }), step)
   })
 }

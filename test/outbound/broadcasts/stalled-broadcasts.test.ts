@@ -34,7 +34,7 @@ t.test('paused ones, and those whose limit is used up', async (t) => {
       { sql: `update broadcasts set ${set} where id = ?`, parameters: [id] },
     ])
   }
-  const found = stalledBroadcasts(database.read, { workspaceId: 'ws_1', limit: 20 })
+  const found = await stalledBroadcasts(database.read, { workspaceId: 'ws_1', limit: 20 })
   t.same(
     found.toSorted((one, other) => one.id.localeCompare(other.id)),
     [
@@ -45,5 +45,5 @@ t.test('paused ones, and those whose limit is used up', async (t) => {
       },
     ],
   )
-  t.equal(stalledBroadcasts(database.read, { workspaceId: 'ws_1', limit: 1 }).length, 1)
+  t.equal((await stalledBroadcasts(database.read, { workspaceId: 'ws_1', limit: 1 })).length, 1)
 })

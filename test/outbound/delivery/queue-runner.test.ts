@@ -47,9 +47,11 @@ interface Running {
   /** Commits an email; `offered`: and hands it over. */
   readonly add: (to: string, offered: boolean, more?: Partial<BulkEmail>) => Promise<string>
   /** Commits an email with its claim, where it gets one, and hands it over unless `keep` does. */
-  readonly take: (to: string | readonly string[], keep?: (handOver: () => void) => void) => Promise<Claim | null>
-  readonly row: (to: string) => { attempts: number; next_attempt_at: number; leased: number; held: number } | undefined
-  readonly status: (to: string) => string | undefined
+  readonly take: (to: string | readonly string[], keep?: (handOver: () => void) => unknown) => Promise<Claim | null>
+  readonly row: (
+    to: string,
+  ) => Promise<{ attempts: number; next_attempt_at: number; leased: number; held: number } | undefined>
+  readonly status: (to: string) => Promise<string | undefined>
   readonly now: () => number
   readonly pass: (milliseconds: number) => void
 }
@@ -67,7 +69,15 @@ function toParts({ attempt, findDestination, findHoldRule, settle, ...parts }: C
     ...parts,
     ...(attempt === undefined ? {} : { sender: { send: attempt } }),
     ...(findDestination === undefined ? {} : { destinations: { find: findDestination } }),
-    ...(findHoldRule === undefined ? {} : { holdRules: { find: findHoldRule, hold: async () => undefined } }),
+    ...(findHoldRule === undefined
+      ? {}
+      : {
+          holdRules: {
+            find: findHoldRule,
+            findStored: async (entry) => findHoldRule(entry, null),
+            hold: async () => undefined,
+          },
+        }),
     ...(settle === undefined ? {} : { settler: { settle } }),
   }
 }
@@ -90,7 +100,7 @@ async function running(
     if (faults.commit !== null && writes.some(faults.commit)) throw full
     return database.commit(writes, options)
   }
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     if (faults.read) throw full
     return database.read(sql, parameters)
   }
@@ -115,8 +125,8 @@ async function running(
     owners: ownOwners,
     messages: preparerOf(t, read, messageCache),
     destinations: { find: async () => ({ kind: 'hosts', hosts: [] }) },
-    holdRules: { find: () => null, hold: async () => undefined },
-    leavers: { has: () => false, remove: async () => undefined },
+    holdRules: { find: () => null, findStored: async () => null, hold: async () => undefined },
+    leavers: { has: async () => false, remove: async () => undefined },
     sender: {
       send: async ({ recipient }) => {
         attempted.push(recipient)
@@ -165,16 +175,18 @@ async function running(
       const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: time.now, raw })
       const claim = runner.claim(email)
       await database.commit(claim === null ? email.writes : writesWithLease(email, claim.until))
-      keep(() => runner.offer(email, claim))
+      await keep(() => runner.offer(email, claim))
       return claim
     },
-    row: (to) =>
-      database.read<{ attempts: number; next_attempt_at: number; leased: number; held: number }>(
-        'select attempts, next_attempt_at, leased, held from queue where recipient = ?',
-        [to],
+    row: async (to) =>
+      (
+        await database.read<{ attempts: number; next_attempt_at: number; leased: number; held: number }>(
+          'select attempts, next_attempt_at, leased, held from queue where recipient = ?',
+          [to],
+        )
       )[0],
-    status: (to) =>
-      database.read<{ status: string }>('select status from recipients where address = ?', [to])[0]?.status,
+    status: async (to) =>
+      (await database.read<{ status: string }>('select status from recipients where address = ?', [to]))[0]?.status,
   }
 }
 
@@ -187,7 +199,10 @@ t.test('while leases cannot be written nothing is attempted, and then everything
   await waitUntil('the fault is noticed', () => errors.length > 0)
   t.same(attempted, [])
   faults.commit = null
-  await waitUntil('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  await waitUntil(
+    'both arrive',
+    async () => (await status('one@b.test')) === 'delivered' && (await status('two@b.test')) === 'delivered',
+  )
   t.same(attempted.toSorted(), ['one@b.test', 'two@b.test'])
 })
 
@@ -207,16 +222,19 @@ t.test('an attempt for which no host was called counts for nothing, and waits as
   runner.wake()
   const noticeAt = now() + 3_600_000
   for (const to of ['claimed@b.test', 'leased@b.test']) {
-    await waitUntil(`${to} waits`, () => row(to)?.leased === 0 && row(to)?.next_attempt_at === noticeAt)
-    t.equal(row(to)?.attempts, 0)
+    await waitUntil(
+      `${to} waits`,
+      async () => (await row(to))?.leased === 0 && (await row(to))?.next_attempt_at === noticeAt,
+    )
+    t.equal((await row(to))?.attempts, 0)
   }
-  t.same(database.read('select distinct waits_for from queue', []), [{ waits_for: wait.why }])
-  t.same(database.read('select * from attempts', []), [])
+  t.same(await database.read('select distinct waits_for from queue', []), [{ waits_for: wait.why }])
+  t.same(await database.read('select * from attempts', []), [])
   t.same(calls, [false, false])
   pass(3_600_000)
   await waitUntil(
     'both arrive',
-    () => status('claimed@b.test') === 'delivered' && status('leased@b.test') === 'delivered',
+    async () => (await status('claimed@b.test')) === 'delivered' && (await status('leased@b.test')) === 'delivered',
   )
   t.same(calls, [false, false, true, true], 'at the age of the notice they are sent whatever is remembered')
 })
@@ -232,21 +250,29 @@ t.test(
     await runner.start()
     await add('one@b.test', true)
     const noticeAt = now() + 3_600_000
-    await waitUntil('it waits', () => row('one@b.test')?.next_attempt_at === noticeAt)
-    t.equal(row('one@b.test')?.attempts, 0)
-    t.same(database.read('select waits_for from queue', []), [{ waits_for: why }])
+    await waitUntil('it waits', async () => (await row('one@b.test'))?.next_attempt_at === noticeAt)
+    t.equal((await row('one@b.test'))?.attempts, 0)
+    t.same(await database.read('select waits_for from queue', []), [{ waits_for: why }])
     pass(3_600_000)
-    await waitUntil('it is deferred', () => row('one@b.test')?.attempts === 1 && row('one@b.test')?.leased === 0)
+    await waitUntil(
+      'it is deferred',
+      async () => (await row('one@b.test'))?.attempts === 1 && (await row('one@b.test'))?.leased === 0,
+    )
     t.same(attempted, [], 'nothing was sent')
-    t.match(database.read('select mx, reached, response, reason from attempts', []), [
+    t.match(await database.read('select mx, reached, response, reason from attempts', []), [
       { mx: null, reached: 1, response: why, reason: 'rate-limited' },
     ])
     isBlock = { isBlock: true }
     await add('two@b.test', true)
     pass(3_600_000)
-    await waitUntil('it expires', () => app.status('one@b.test') === 'bounced')
-    await waitUntil('the other is deferred', () => row('two@b.test')?.attempts === 1 && row('two@b.test')?.leased === 0)
-    const reasons = database.read<{ reason: string }>('select reason from attempts', []).map(({ reason }) => reason)
+    await waitUntil('it expires', async () => (await app.status('one@b.test')) === 'bounced')
+    await waitUntil(
+      'the other is deferred',
+      async () => (await row('two@b.test'))?.attempts === 1 && (await row('two@b.test'))?.leased === 0,
+    )
+    const reasons = (await database.read<{ reason: string }>('select reason from attempts', [])).map(
+      ({ reason }) => reason,
+    )
     t.same(reasons.sort(), ['expired', 'rate-limited', 'spam-block'])
     t.same(attempted, [], 'nor then')
   },
@@ -276,8 +302,8 @@ t.test('a pause of one of our addresses does not hold up what leaves from anothe
   await app.add('one@b.test', false)
   await app.add('two@b.test', false)
   await app.runner.start()
-  await waitUntil('the other one arrives', () => app.status('two@b.test') === 'delivered')
-  await waitUntil('one waits', () => app.row('one@b.test')?.next_attempt_at === until)
+  await waitUntil('the other one arrives', async () => (await app.status('two@b.test')) === 'delivered')
+  await waitUntil('one waits', async () => (await app.row('one@b.test'))?.next_attempt_at === until)
   t.same(app.attempted, ['two@b.test'])
 })
 
@@ -289,10 +315,13 @@ t.test('an outcome that cannot be stored is kept, and nothing more is taken mean
   await waitUntil('the fault is noticed', () => errors.length > 0)
   await add('two@b.test', true)
   await waitUntil('it is tried again', () => errors.length > 1)
-  t.equal(status('one@b.test'), 'queued')
-  t.match(row('one@b.test'), { attempts: 1, leased: 1 })
+  t.equal(await status('one@b.test'), 'queued')
+  t.match(await row('one@b.test'), { attempts: 1, leased: 1 })
   faults.commit = null
-  await waitUntil('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
+  await waitUntil(
+    'both arrive',
+    async () => (await status('one@b.test')) === 'delivered' && (await status('two@b.test')) === 'delivered',
+  )
   t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
 })
 
@@ -312,7 +341,9 @@ t.test('the commit of an outcome is urgent, and begins before the next attempt',
   const recipients = ['one@b.test', 'two@b.test']
   for (const to of recipients) await add(to, false)
   await runner.start()
-  await waitUntil('both are settled', () => recipients.every((to) => status(to) === 'delivered'))
+  await waitUntil('both are settled', async () =>
+    (await Promise.all(recipients.map(status))).every((one) => one === 'delivered'),
+  )
   t.same(acts, ['look-up', 'urgent outcome', 'look-up', 'urgent outcome'])
 })
 
@@ -323,7 +354,7 @@ t.test('at the end of the process an outcome that cannot be stored keeps its lea
   await add('one@b.test', true)
   await waitUntil('the fault is noticed', () => errors.length > 0)
   await runner.stop(10)
-  t.match(row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not released as if nothing had been sent')
+  t.match(await row('one@b.test'), { attempts: 1, leased: 1 }, 'it is not released as if nothing had been sent')
 })
 
 t.test('a database that cannot be read stops nothing for good', async (t) => {
@@ -335,7 +366,7 @@ t.test('a database that cannot be read stops nothing for good', async (t) => {
   runner.wake()
   await waitUntil('the fault is noticed', () => errors.length > 0)
   faults.read = false
-  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', async () => (await status('one@b.test')) === 'delivered')
 })
 
 t.test('a message that cannot be made ready is deferred, and the others go on', async (t) => {
@@ -344,12 +375,12 @@ t.test('a message that cannot be made ready is deferred, and the others go on', 
   await database.commit([{ sql: 'delete from raw_messages where email_id = ?', parameters: [gone] }])
   await add('good@b.test', false)
   await runner.start()
-  await waitUntil('the good one arrives', () => status('good@b.test') === 'delivered')
-  await waitUntil('the other waits', () => (row('gone@b.test')?.next_attempt_at ?? 0) > now())
-  t.match(row('gone@b.test'), { attempts: 1, leased: 0, next_attempt_at: now() + 60_000 })
+  await waitUntil('the good one arrives', async () => (await status('good@b.test')) === 'delivered')
+  await waitUntil('the other waits', async () => ((await row('gone@b.test'))?.next_attempt_at ?? 0) > now())
+  t.match(await row('gone@b.test'), { attempts: 1, leased: 0, next_attempt_at: now() + 60_000 })
   runner.wake()
   await add('next@b.test', true)
-  await waitUntil('the next arrives', () => status('next@b.test') === 'delivered')
+  await waitUntil('the next arrives', async () => (await status('next@b.test')) === 'delivered')
   t.equal(errors.length, 1, 'it is tried no more for now')
   t.match(errors[0], /has no message/)
 })
@@ -362,10 +393,10 @@ for (const [what, deps] of Object.entries({
     const { runner, add, status, row, errors, now, database } = await running(t, deps)
     await runner.start()
     await add('odd@b.test', true)
-    await waitUntil('it waits', () => isDeferred(row('odd@b.test')))
-    t.equal(row('odd@b.test')?.next_attempt_at, now() + 60_000)
-    t.equal(status('odd@b.test'), 'queued')
-    t.match(database.read('select outcome, reason, reached, response from attempts', []), [
+    await waitUntil('it waits', async () => isDeferred(await row('odd@b.test')))
+    t.equal((await row('odd@b.test'))?.next_attempt_at, now() + 60_000)
+    t.equal(await status('odd@b.test'), 'queued')
+    t.match(await database.read('select outcome, reason, reached, response from attempts', []), [
       { outcome: 'deferred', reason: 'local-error', reached: 0, response: 'local error' },
     ])
     t.match(errors, [/a bug/])
@@ -377,9 +408,9 @@ t.test('a scheduled email whose first attempt fails by a bug of ours waits like 
   const { runner, add, status, row, now, database } = await running(t, { findDestination })
   const id = await add('odd@b.test', false, { scheduledFor: now() - 1 })
   await runner.start()
-  await waitUntil('it waits', () => isDeferred(row('odd@b.test')))
-  t.equal(status('odd@b.test'), 'queued')
-  t.same(database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
+  await waitUntil('it waits', async () => isDeferred(await row('odd@b.test')))
+  t.equal(await status('odd@b.test'), 'queued')
+  t.same(await database.read('select status from emails where id = ?', [id]), [{ status: 'queued' }])
 })
 
 t.test('an outcome that hits a bug of ours holds its entry: the message may have arrived', async (t) => {
@@ -388,12 +419,12 @@ t.test('an outcome that hits a bug of ours holds its entry: the message may have
   })
   await runner.start()
   await add('odd@b.test', true)
-  await waitUntil('it is held', () => row('odd@b.test')?.held === 1)
+  await waitUntil('it is held', async () => (await row('odd@b.test'))?.held === 1)
   t.equal(errors.length, 1)
   runner.wake()
-  t.match(row('odd@b.test'), { attempts: 1, leased: 0 })
+  t.match(await row('odd@b.test'), { attempts: 1, leased: 0 })
   await runner.stop(10)
-  t.match(row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it released as if nothing had been sent')
+  t.match(await row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it released as if nothing had been sent')
   t.same(attempted, ['odd@b.test'])
 })
 
@@ -407,10 +438,10 @@ t.test('stopping after the last byte of a message is no release', async (t) => {
   })
   await runner.start()
   await add('sent@b.test', true)
-  await waitUntil('it is under way', () => row('sent@b.test')?.leased === 1)
+  await waitUntil('it is under way', async () => (await row('sent@b.test'))?.leased === 1)
   await runner.stop(10)
-  t.match(row('sent@b.test'), { attempts: 1, leased: 0 })
-  t.match(database.read('select outcome, response from attempts', []), [
+  t.match(await row('sent@b.test'), { attempts: 1, leased: 0 })
+  t.match(await database.read('select outcome, response from attempts', []), [
     { outcome: 'deferred', response: /may arrive twice/ },
   ])
 })
@@ -426,10 +457,10 @@ t.test('stopping gives back what has no outcome', async (t) => {
   await runner.start()
   await add('slow@b.test', true)
   await add('good@b.test', true)
-  await waitUntil('one arrives', () => status('good@b.test') === 'delivered')
+  await waitUntil('one arrives', async () => (await status('good@b.test')) === 'delivered')
   await waitUntil('the other is under way', () => attempted.includes('slow@b.test'))
   await runner.stop(10)
-  t.match(row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
+  t.match(await row('slow@b.test'), { attempts: 0, leased: 0, next_attempt_at: now() })
   await add('late@b.test', true)
   t.notOk(attempted.includes('late@b.test'), 'and nothing is taken any more')
 })
@@ -450,7 +481,7 @@ t.test('what comes back from DNS after the end takes no lease', async (t) => {
   await runner.stop(0)
   answer?.({ kind: 'hosts', hosts: [] })
   await waitUntil('the turn is over', () => messageCache.get(email, 'none') === undefined)
-  t.match(row('slow@b.test'), { attempts: 0, leased: 0 })
+  t.match(await row('slow@b.test'), { attempts: 0, leased: 0 })
 })
 
 t.test('stopping ends though leases cannot be released', async (t) => {
@@ -485,26 +516,27 @@ function pendingAttempts(attempted: string[]): { attempt: MessageSender['send'];
   }
 }
 
-const signatures = (database: Database): unknown[] => database.read('select field from dkim_signatures', [])
+const signatures = async (database: Database): Promise<unknown[]> =>
+  database.read('select field from dkim_signatures', [])
 
 t.test('an attempt that can begin at once is counted by the commit that accepts its message', async (t) => {
   const { runner, take, row, status, database, attempted } = await running(t)
   await runner.start()
   const before = database.countCommits()
   const counted: unknown[] = []
-  const claim = await take('one@b.test', (handOver) => {
-    counted.push(row('one@b.test'))
+  const claim = await take('one@b.test', async (handOver) => {
+    counted.push(await row('one@b.test'))
     handOver()
   })
   t.ok(claim)
   t.match(counted, [{ attempts: 1, leased: 1 }], 'before anything was handed over')
-  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', async () => (await status('one@b.test')) === 'delivered')
   // A commit is on disk a moment before the writer reports it.
   await waitUntil('two commits are reported', () => database.countCommits() - before >= 2)
   t.equal(database.countCommits() - before, 2, 'accepted, settled')
   t.same(attempted, ['one@b.test'])
-  t.match(database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
-  t.equal(signatures(database).length, 1, 'what was sent can still be shown')
+  t.match(await database.read('select number, outcome from attempts', []), [{ number: 1, outcome: 'delivered' }])
+  t.equal((await signatures(database)).length, 1, 'what was sent can still be shown')
 })
 
 t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
@@ -519,9 +551,9 @@ t.test('no claim where the attempt cannot begin at once, or several would', asyn
     runner.claim(bulkEmail({ workspaceId: accounts.workspaceId, to: 'x@b.test', at: now(), scheduledFor: now() + 9 })),
     null,
   )
-  await waitUntil('one is under way', () => row('a@b.test')?.leased === 1)
+  await waitUntil('one is under way', async () => (await row('a@b.test'))?.leased === 1)
   t.equal(await take('late@b.test'), null, 'the only attempt is under way')
-  t.match(row('late@b.test'), { attempts: 0, leased: 0 })
+  t.match(await row('late@b.test'), { attempts: 0, leased: 0 })
   ends.end()
   await runner.stop(0)
   t.equal(await take('last@b.test'), null, 'after the end')
@@ -536,9 +568,9 @@ t.test('a claim whose turn comes late is leased anew, and so sees that it was he
   await database.commit([{ sql: "update queue set held = 1 where recipient = 'held@b.test'", parameters: [] }])
   pass(60_000)
   for (const handOver of handOvers) handOver()
-  await waitUntil('one arrives', () => row('late@b.test') === undefined)
-  await waitUntil('the other is released', () => row('held@b.test')?.leased === 0)
-  t.match(row('held@b.test'), { attempts: 0, held: 1 })
+  await waitUntil('one arrives', async () => (await row('late@b.test')) === undefined)
+  await waitUntil('the other is released', async () => (await row('held@b.test'))?.leased === 0)
+  t.match(await row('held@b.test'), { attempts: 0, held: 1 })
   t.same(attempted, ['late@b.test'])
 })
 
@@ -549,15 +581,15 @@ t.test('a claim is released when it led to no attempt: the database failed, or t
   await take('one@b.test', (handOver) => handOvers.push(handOver))
   faults.read = true
   for (const handOver of handOvers.splice(0)) handOver()
-  await waitUntil('it is released', () => row('one@b.test')?.leased === 0)
-  t.match(row('one@b.test'), { attempts: 0 })
+  await waitUntil('it is released', async () => (await row('one@b.test'))?.leased === 0)
+  t.match(await row('one@b.test'), { attempts: 0 })
   faults.read = false
   runner.wake()
-  await waitUntil('it arrives', () => status('one@b.test') === 'delivered')
+  await waitUntil('it arrives', async () => (await status('one@b.test')) === 'delivered')
   await take('two@b.test', (handOver) => handOvers.push(handOver))
   await runner.stop(0)
   for (const handOver of handOvers) handOver()
-  t.match(row('two@b.test'), { attempts: 1, leased: 1 }, 'the next start recovers it')
+  t.match(await row('two@b.test'), { attempts: 1, leased: 1 }, 'the next start recovers it')
   t.notOk(attempted.includes('two@b.test'))
 })
 
@@ -599,8 +631,8 @@ t.test('a message goes out beside receivers that do not answer, though they have
   await add('two@mute.test', true)
   await waitUntil('both are under way', () => stalled.length === 2)
   await add('three@b.test', true)
-  await waitUntil('the third arrives', () => status('three@b.test') === 'delivered')
-  t.same([status('one@slow.test'), runner.activeCount], ['queued', 2], 'the others go on')
+  await waitUntil('the third arrives', async () => (await status('three@b.test')) === 'delivered')
+  t.same([await status('one@slow.test'), runner.activeCount], ['queued', 2], 'the others go on')
   pending.end()
-  await waitUntil('and arrive too', () => status('one@slow.test') === 'delivered')
+  await waitUntil('and arrive too', async () => (await status('one@slow.test')) === 'delivered')
 })

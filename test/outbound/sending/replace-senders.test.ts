@@ -8,9 +8,9 @@ import type { SendingDomain } from '../../../src/workspaces/domains/rows/sending
 
 const sender = parseAddress('host1@example.test')
 const domains = {
-  findVerified: (_workspace: string, domain: DomainName) =>
+  findVerified: async (_workspace: string, domain: DomainName) =>
     domain === 'example.test' || domain === 'shop.test' ? ({ domain } as SendingDomain) : undefined,
-  listVerified: () => [] as DomainName[],
+  listVerified: async () => [] as DomainName[],
 }
 const host: Principal = createKeylessPrincipal('ws_1', sender)
 

@@ -29,7 +29,7 @@ async function createWorld(t: Test, links = 5): Promise<World> {
   const { database } = await temporaryDatabase(t)
   const urls = Array.from({ length: links }, (_, place) => urlOf(place))
   const at = NOW - 120_000
-  const sent = sentBroadcast(database.read, {
+  const sent = await sentBroadcast(database.read, {
     ...{ workspaceId: 'ws_1', to: ['bob@b.test'], at, links: urls, deliveredAt: NOW - 60_000 },
   })
   await database.commit(sent.writes)
@@ -71,15 +71,16 @@ interface Row {
   readonly url: string | null
 }
 
-const eventsOf = ({ database }: World): Row[] =>
+const eventsOf = async ({ database }: World): Promise<Row[]> =>
   database.read<Row>(
     `select type, json_extract(data, '$.machine') as machine, json_extract(data, '$.url') as url from events
       where type in ('email.opened', 'email.clicked') order by seq`,
     [],
   )
-const timesOf = ({ database }: World): unknown => database.read('select opened_at, clicked_at from emails', [])[0]
-const countsOf = ({ database }: World): unknown =>
-  database.read('select unique_opens, unique_clicks from broadcast_counts', [])[0]
+const timesOf = async ({ database }: World): Promise<unknown> =>
+  (await database.read('select opened_at, clicked_at from emails', []))[0]
+const countsOf = async ({ database }: World): Promise<unknown> =>
+  (await database.read('select unique_opens, unique_clicks from broadcast_counts', []))[0]
 
 t.test('two in one batch, and later ones, count once', async (t) => {
   const world = await createWorld(t)
@@ -90,12 +91,12 @@ t.test('two in one batch, and later ones, count once', async (t) => {
     world.recorder.record(clickOf(world, 1, { at: NOW + round, address: '192.0.2.2' }))
     await world.flush()
   }
-  t.same(eventsOf(world), [
+  t.same(await eventsOf(world), [
     { type: 'email.opened', machine: 0, url: null },
     { type: 'email.clicked', machine: 0, url: urlOf(0) },
   ])
-  t.same(timesOf(world), { opened_at: NOW, clicked_at: NOW })
-  t.same(countsOf(world), { unique_opens: 1, unique_clicks: 1 })
+  t.same(await timesOf(world), { opened_at: NOW, clicked_at: NOW })
+  t.same(await countsOf(world), { unique_opens: 1, unique_clicks: 1 })
   t.equal(world.commits(), 1, 'what repeats makes no commit')
 })
 
@@ -107,12 +108,12 @@ t.test('one event of a machine each, which sets nothing, and a person after it c
       world.recorder.record(hit)
     }
     await world.flush()
-    t.same(eventsOf(world), [
+    t.same(await eventsOf(world), [
       { type: 'email.opened', machine: 1, url: null },
       { type: 'email.clicked', machine: 1, url: urlOf(0) },
     ])
     t.same(
-      [timesOf(world), countsOf(world)],
+      [await timesOf(world), await countsOf(world)],
       [
         { opened_at: null, clicked_at: null },
         { unique_opens: 0, unique_clicks: 0 },
@@ -123,11 +124,11 @@ t.test('one event of a machine each, which sets nothing, and a person after it c
   world.recorder.record(openOf(world))
   world.recorder.record(clickOf(world, 3))
   await world.flush()
-  t.same(eventsOf(world).slice(2), [
+  t.same((await eventsOf(world)).slice(2), [
     { type: 'email.opened', machine: 0, url: null },
     { type: 'email.clicked', machine: 0, url: urlOf(3) },
   ])
-  t.same(timesOf(world), { opened_at: NOW, clicked_at: NOW })
+  t.same(await timesOf(world), { opened_at: NOW, clicked_at: NOW })
 })
 
 t.test('a batch whose answer was lost counts once', async (t) => {
@@ -137,8 +138,8 @@ t.test('a batch whose answer was lost counts once', async (t) => {
   world.recorder.record(clickOf(world, 0))
   await new Promise((resolve) => setTimeout(resolve, 200))
   await world.flush()
-  t.equal(eventsOf(world).length, 2)
-  t.same(countsOf(world), { unique_opens: 1, unique_clicks: 1 })
+  t.equal((await eventsOf(world)).length, 2)
+  t.same(await countsOf(world), { unique_opens: 1, unique_clicks: 1 })
 })
 
 t.test('a click that a sweep shows to be a machine’s is taken back', async (t) => {
@@ -150,13 +151,13 @@ t.test('a click that a sweep shows to be a machine’s is taken back', async (t)
     world.recorder.record(clickOf(world, 0))
     if (!together) {
       await world.flush()
-      t.same(countsOf(world), { unique_opens: 0, unique_clicks: 1 })
+      t.same(await countsOf(world), { unique_opens: 0, unique_clicks: 1 })
     }
     for (const place of [0, 1, 2, 3]) world.recorder.record(clickOf(world, place))
     await world.flush()
-    t.same(eventsOf(world), [{ type: 'email.clicked', machine: 1, url: urlOf(0) }], name)
+    t.same(await eventsOf(world), [{ type: 'email.clicked', machine: 1, url: urlOf(0) }], name)
     t.same(
-      [timesOf(world), countsOf(world)],
+      [await timesOf(world), await countsOf(world)],
       [
         { opened_at: null, clicked_at: null },
         { unique_opens: 0, unique_clicks: 0 },
@@ -165,9 +166,13 @@ t.test('a click that a sweep shows to be a machine’s is taken back', async (t)
     )
     world.recorder.record(clickOf(world, 4, { address: '198.51.100.7', at: NOW + 5 }))
     await world.flush()
-    t.same(eventsOf(world).slice(1), [{ type: 'email.clicked', machine: 0, url: urlOf(4) }], 'a person afterwards')
     t.same(
-      [timesOf(world), countsOf(world)],
+      (await eventsOf(world)).slice(1),
+      [{ type: 'email.clicked', machine: 0, url: urlOf(4) }],
+      'a person afterwards',
+    )
+    t.same(
+      [await timesOf(world), await countsOf(world)],
       [
         { opened_at: null, clicked_at: NOW + 5 },
         { unique_opens: 0, unique_clicks: 1 },
@@ -187,17 +192,17 @@ t.test(
       if (round % 3 === 0) await world.flush()
       if (round === 3)
         t.same(
-          eventsOf(world).map(({ machine }) => machine),
+          (await eventsOf(world)).map(({ machine }) => machine),
           [1, 1, 1, 1],
         )
     }
     await world.flush()
     t.same(
-      eventsOf(world).map(({ machine }) => machine),
+      (await eventsOf(world)).map(({ machine }) => machine),
       [1, 1, 1, 1, 1, 0],
       'from then on a click stays a person’s',
     )
-    t.same(countsOf(world), { unique_opens: 0, unique_clicks: 1 })
+    t.same(await countsOf(world), { unique_opens: 0, unique_clicks: 1 })
   },
 )
 
@@ -205,7 +210,7 @@ t.test('a broadcast with few links has no sweeps', async (t) => {
   const world = await createWorld(t, 3)
   for (const place of [0, 1, 2]) world.recorder.record(clickOf(world, place))
   await world.flush()
-  t.same(eventsOf(world), [{ type: 'email.clicked', machine: 0, url: urlOf(0) }])
+  t.same(await eventsOf(world), [{ type: 'email.clicked', machine: 0, url: urlOf(0) }])
 })
 
 t.test(
@@ -250,11 +255,11 @@ t.test(
           ['email.opened', 'opened_at', 'unique_opens'],
           ['email.clicked', 'clicked_at', 'unique_clicks'],
         ]) {
-          const events = eventsOf(world).filter((event) => event.type === type)
+          const events = (await eventsOf(world)).filter((event) => event.type === type)
           const [persons, machines] = [0, 1].map(
             (machine) => events.filter((event) => event.machine === machine).length,
           )
-          const [row] = database.read<{ at: number | null; counted: number }>(
+          const [row] = await database.read<{ at: number | null; counted: number }>(
             `select emails.${column} as at, broadcast_counts.${count} as counted from emails, broadcast_counts where emails.id = ?`,
             [emailId],
           )

@@ -107,9 +107,11 @@ const table: Readonly<Record<string, Given>> = {
 t.test('clicks of one email', async (t) => {
   for (const [name, { links, clicks, found }] of Object.entries(table)) {
     const sweeps = new LinkSweeps()
-    const results = clicks.map(([linkId, address, at], place) =>
-      sweeps.add({ emailId: 'e', linkId, address, at, eventId: String(place) }, () => links),
-    )
+    const results: Awaited<ReturnType<LinkSweeps['add']>>[] = []
+    for (const [place, [linkId, address, at]] of clicks.entries()) {
+      const click = { emailId: 'e', linkId, address, at, eventId: String(place) }
+      results.push(await sweeps.add(click, async () => links))
+    }
     t.same(
       results.map((result) => result?.map(({ eventId }) => Number(eventId)) ?? null),
       found,
@@ -121,12 +123,12 @@ t.test('clicks of one email', async (t) => {
 t.test('emails do not mix, and links are counted only when it matters', async (t) => {
   const sweeps = new LinkSweeps()
   let counted = 0
-  const countLinks = (): number => {
+  const countLinks = async (): Promise<number> => {
     counted += 1
     return 4
   }
   for (const emailId of ['one', 'two', 'three', 'four']) {
-    t.equal(sweeps.add({ emailId, linkId: emailId, address: A, at: 0, eventId: emailId }, countLinks), null)
+    t.equal(await sweeps.add({ emailId, linkId: emailId, address: A, at: 0, eventId: emailId }, countLinks), null)
   }
   t.equal(counted, 0)
 })
@@ -136,32 +138,32 @@ t.test('an address that clicks without end costs bounded memory and time', async
   let found = 0
   for (let place = 0; place < 3_000; place += 1) {
     const click = { emailId: 'e', linkId: `link ${place}`, address: A, at: place, eventId: `${place}` }
-    found = Math.max(found, sweeps.add(click, () => 1_900)?.length ?? 0)
+    found = Math.max(found, (await sweeps.add(click, async () => 1_900))?.length ?? 0)
   }
   t.equal(found, 950, 'one more than half of 1,900 is within the 1,000 clicks that are kept')
 })
 
 t.test('the clicks of all emails and addresses together are bounded', async (t) => {
-  const sweepAfter = (others: number): unknown => {
+  const sweepAfter = async (others: number): Promise<unknown> => {
     const sweeps = new LinkSweeps()
-    const click = (emailId: string, linkId: string): unknown =>
-      sweeps.add({ emailId, linkId, address: A, at: 0, eventId: `${emailId} ${linkId}` }, () => 4)
-    click('e', '1')
-    click('e', '2')
-    for (let place = 0; place < others; place += 1) click(`other ${place % (others / 10)}`, '1')
+    const click = (emailId: string, linkId: string): Promise<unknown> =>
+      sweeps.add({ emailId, linkId, address: A, at: 0, eventId: `${emailId} ${linkId}` }, async () => 4)
+    await click('e', '1')
+    await click('e', '2')
+    for (let place = 0; place < others; place += 1) await click(`other ${place % (others / 10)}`, '1')
     return click('e', '3')
   }
-  t.match(sweepAfter(40_000), [{ eventId: 'e 1' }, { eventId: 'e 2' }])
-  t.equal(sweepAfter(60_000), null)
+  t.match(await sweepAfter(40_000), [{ eventId: 'e 1' }, { eventId: 'e 2' }])
+  t.equal(await sweepAfter(60_000), null)
 })
 
 t.test('clicks whose time is over leave memory as new ones come', async (t) => {
   const sweeps = new LinkSweeps()
-  const click = (n: number, at: number): void => {
-    sweeps.add({ emailId: `email ${n}`, address: A, linkId: '1', eventId: `${n} ${at}`, at }, () => 4)
+  const click = async (n: number, at: number): Promise<void> => {
+    await sweeps.add({ emailId: `email ${n}`, address: A, linkId: '1', eventId: `${n} ${at}`, at }, async () => 4)
   }
-  for (let n = 0; n < 1_000; n += 1) click(n, 0)
+  for (let n = 0; n < 1_000; n += 1) await click(n, 0)
   t.equal(sweeps.size, 1_000)
-  for (let n = 0; n < 1_000; n += 1) click(1_000 + n, 10_001)
+  for (let n = 0; n < 1_000; n += 1) await click(1_000 + n, 10_001)
   t.equal(sweeps.size, 1_000)
 })

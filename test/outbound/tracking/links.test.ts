@@ -13,12 +13,12 @@ t.test('the links of an email are rows of their own', async (t) => {
   const links = urls.map((url) => [createLinkId(1_000), url] as const)
   await commit([insertLinks({ ...of, links: toJson(links) })])
   const rest = { clicks: 0, first_clicked_at: null, last_clicked_at: null }
-  for (const [id, url] of links) t.same(linkById(read, { id }), [{ ...of, id, url, ...rest }])
-  t.same(linkById(read, { id: 'x' }), [])
+  for (const [id, url] of links) t.same(await linkById(read, { id }), [{ ...of, id, url, ...rest }])
+  t.same(await linkById(read, { id: 'x' }), [])
   const [known = ['', '']] = links
   const again = insertLinks({ ...of, links: toJson([[createLinkId(1_000), 'https://c.test/'], known]) })
   await t.rejects(commit([again]), 'an id that is there')
-  t.equal(read('select id from links', []).length, links.length, 'all of them or none')
+  t.equal((await read('select id from links', [])).length, links.length, 'all of them or none')
 })
 
 t.test('old links are removed, oldest first, in steps', async (t) => {
@@ -29,9 +29,9 @@ t.test('old links are removed, oldest first, in steps', async (t) => {
   await commit(times.map((at) => insertLinks({ ...of, created_at: at, links: toJson([[createLinkId(at), 'x']]) })))
   t.equal(await removeOldLinks(database, 1_000), false, 'none is older')
   t.equal(await removeOldLinks(database, 2_100), true)
-  const left = (): number[] =>
-    read<{ at: number }>('select created_at as at from links order by id', []).map(({ at }) => at)
-  t.same(left(), times.slice(500))
+  const left = async (): Promise<number[]> =>
+    (await read<{ at: number }>('select created_at as at from links order by id', [])).map(({ at }) => at)
+  t.same(await left(), times.slice(500))
   while (await removeOldLinks(database, 2_100));
-  t.same(left(), times.slice(1_100))
+  t.same(await left(), times.slice(1_100))
 })

@@ -26,7 +26,7 @@ interface World {
   readonly writes: () => number
   /** What commits do: the error of each, until the list is empty. */
   readonly faults: Fault[]
-  readonly events: () => number
+  readonly events: () => Promise<number>
 }
 
 interface Fault {
@@ -43,7 +43,7 @@ async function createWorld(t: Test, options: { readonly maxWaiting?: number } = 
     ...writes,
     { sql: 'update emails set track_opens = 1, track_clicks = 1', parameters: [] },
     { sql: 'update recipients set delivered_at = ?', parameters: [NOW - 30_000] },
-    rowOf(database.read)('links', link),
+    await rowOf(database.read)('links', link),
   ])
   const faults: Fault[] = []
   let [commits, statements] = [0, 0]
@@ -59,13 +59,14 @@ async function createWorld(t: Test, options: { readonly maxWaiting?: number } = 
   const { read } = database
   const recorder = new HitRecorder({ read, commit, clock: () => NOW, log, retryDelay: 5, ...options })
   t.teardown(() => recorder.stop())
-  const events = (): number => read<{ count: number }>('select count(*) as count from events', [])[0]?.count ?? 0
-  const before = events()
+  const events = async (): Promise<number> =>
+    (await read<{ count: number }>('select count(*) as count from events', []))[0]?.count ?? 0
+  const before = await events()
   return {
     ...{ database, recorder, emailId: email.id, warnings, errors, faults },
     commits: () => commits,
     writes: () => statements,
-    events: () => events() - before,
+    events: async () => (await events()) - before,
   }
 }
 
@@ -76,8 +77,8 @@ const click = (emailId: string): ClickHit => ({
   ...{ kind: 'click', emailId, linkId: 'link', url: URL_OF_LINK, referer: null },
   ...{ userAgent: BROWSER, address: '192.0.2.1', at: NOW },
 })
-const clicksOf = ({ database }: World): unknown =>
-  database.read('select clicks, first_clicked_at, last_clicked_at from links', [])[0]
+const clicksOf = async ({ database }: World): Promise<unknown> =>
+  (await database.read('select clicks, first_clicked_at, last_clicked_at from links', []))[0]
 
 const disk = new StorageFault('SQLITE_FULL', 'the disk is full')
 
@@ -86,20 +87,20 @@ t.test('hits of a moment are one commit', async (t) => {
   for (let hit = 0; hit < 100; hit += 1)
     world.recorder.record(hit % 2 === 0 ? open(world.emailId) : click(world.emailId))
   t.equal(world.commits(), 0, 'later')
-  await waitUntil('they are stored', () => world.events() === 100)
+  await waitUntil('they are stored', async () => (await world.events()) === 100)
   t.equal(world.commits(), 1)
-  t.same(clicksOf(world), { clicks: 50, first_clicked_at: NOW, last_clicked_at: NOW })
+  t.same(await clicksOf(world), { clicks: 50, first_clicked_at: NOW, last_clicked_at: NOW })
 })
 
 t.test('more hits are batches in their order', async (t) => {
   const world = await createWorld(t)
   for (let hit = 0; hit < 450; hit += 1) world.recorder.record({ ...open(world.emailId), at: NOW + hit })
   await world.recorder.stop()
-  t.equal(world.events(), 450)
+  t.equal(await world.events(), 450)
   t.equal(world.commits(), 5)
-  const opened = world.database.read<{ opened_at: number }>('select opened_at from emails', [])
+  const opened = await world.database.read<{ opened_at: number }>('select opened_at from emails', [])
   t.same(opened, [{ opened_at: NOW }], 'the first open counts')
-  const times = world.database.read<{ at: string }>(
+  const times = await world.database.read<{ at: string }>(
     `select json_extract(data, '$.opened_at') as at from events where type = 'email.opened' order by seq`,
     [],
   )
@@ -113,7 +114,7 @@ t.test('what does not fit in memory is left out and counted', async (t) => {
   const world = await createWorld(t, { maxWaiting: 10 * sizeOfHit(open('')) })
   for (let hit = 0; hit < 25; hit += 1) world.recorder.record(open(world.emailId))
   await world.recorder.stop()
-  t.equal(world.events(), 10)
+  t.equal(await world.events(), 10)
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 14 }])
 })
 
@@ -123,10 +124,10 @@ t.test('a long URL takes the room of many hits, until it is recorded', async (t)
   for (let round = 1; round <= 2; round += 1) {
     world.recorder.record({ ...long, emailId: world.emailId })
     world.recorder.record(open(world.emailId))
-    await waitUntil('it is stored', () => world.events() === round)
+    await waitUntil('it is stored', async () => (await world.events()) === round)
   }
   await world.recorder.stop()
-  t.equal(world.events(), 2)
+  t.equal(await world.events(), 2)
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 1 }])
 })
 
@@ -136,7 +137,7 @@ t.test('an email records a burst of opens and of clicks, and an address of both'
   for (let hit = 0; hit < 1_001; hit += 1) world.recorder.record(click(world.emailId))
   for (let hit = 0; hit < 3_000; hit += 1) world.recorder.record(open(uuidv7(NOW)))
   await world.recorder.stop()
-  t.equal(world.events(), 2_000)
+  t.equal(await world.events(), 2_000)
   t.same(world.warnings, [{ left_out: 1 }, { left_out: 3 }], 'the 5,000 of the address end with its next to last hit')
 })
 
@@ -145,7 +146,7 @@ t.test('clicks on a long URL count as several', async (t) => {
   const long = { ...click(world.emailId), url: `https://example.com/${'x'.repeat(8_000)}` }
   for (let hit = 0; hit < 200; hit += 1) world.recorder.record(long)
   await world.recorder.stop()
-  t.equal(world.events(), Math.ceil(1_000 / Math.ceil(sizeOfHit(long) / 1_024)))
+  t.equal(await world.events(), Math.ceil(1_000 / Math.ceil(sizeOfHit(long) / 1_024)))
 })
 
 t.test('a flood of made-up ids does not make an email record more', async (t) => {
@@ -156,7 +157,7 @@ t.test('a flood of made-up ids does not make an email record more', async (t) =>
     for (let hit = 0; hit < 3_000; hit += 1) world.recorder.record(open(uuidv7(NOW), address))
   for (let hit = 0; hit < 10; hit += 1) world.recorder.record(open(world.emailId))
   await world.recorder.stop()
-  t.equal(world.events(), 1_000)
+  t.equal(await world.events(), 1_000)
 })
 
 t.test('many sweeps of an email in one commit count its clicks again once', async (t) => {
@@ -164,8 +165,10 @@ t.test('many sweeps of an email in one commit count its clicks again once', asyn
   const { commit, read } = world.database
   const newRow = rowOf(read)
   await commit(
-    ['b', 'c', 'd'].map((id) =>
-      newRow('links', { id, workspace_id: 'ws_1', email_id: world.emailId, url: `${URL_OF_LINK}${id}`, clicks: 0 }),
+    await Promise.all(
+      ['b', 'c', 'd'].map((id) =>
+        newRow('links', { id, workspace_id: 'ws_1', email_id: world.emailId, url: `${URL_OF_LINK}${id}`, clicks: 0 }),
+      ),
     ),
   )
   const clickOn = (linkId: string, place: number): Hit => ({
@@ -179,9 +182,9 @@ t.test('many sweeps of an email in one commit count its clicks again once', asyn
   await world.recorder.stop()
   t.equal(world.commits(), 1)
   t.ok(world.writes() < 91 + 91 + 91 + 30, 'events, counts and marks, without 30 times three statements')
-  t.same(read('select id, clicks from links where clicks > 0', []), [{ id: 'b', clicks: 1 }])
+  t.same(await read('select id, clicks from links where clicks > 0', []), [{ id: 'b', clicks: 1 }])
   t.same(
-    read(
+    await read(
       `select json_extract(data, '$.machine') as machine, count(*) as count from events
       where type = 'email.clicked' group by machine order by machine`,
       [],
@@ -218,20 +221,20 @@ t.test('an email that is removed meanwhile gets no event', async (t) => {
   await commit([{ sql: 'delete from emails', parameters: [] }])
   await commit(late)
   await world.recorder.stop()
-  t.equal(world.events(), 0)
+  t.equal(await world.events(), 0)
 })
 
 t.test('after a fault of the disk a batch is tried until it is stored, once', async (t) => {
   const world = await createWorld(t)
   world.faults.push({ error: disk }, { error: disk })
   world.recorder.record(open(world.emailId))
-  await waitUntil('it is stored', () => world.events() === 1)
+  await waitUntil('it is stored', async () => (await world.events()) === 1)
   world.faults.push({ error: new StorageFault('SQLITE_ABORT', 'the writer ended'), stored: true })
   world.recorder.record(click(world.emailId))
   await waitUntil('the second is tried', () => world.commits() === 4)
   world.recorder.record(open(world.emailId))
-  await waitUntil('the third is stored', () => world.events() === 3)
-  t.same(clicksOf(world), { clicks: 1, first_clicked_at: NOW, last_clicked_at: NOW }, 'no commit is made twice')
+  await waitUntil('the third is stored', async () => (await world.events()) === 3)
+  t.same(await clicksOf(world), { clicks: 1, first_clicked_at: NOW, last_clicked_at: NOW }, 'no commit is made twice')
   t.same(world.errors, [])
 })
 
@@ -242,7 +245,7 @@ t.test('hits that cannot be stored at the end, or because of a bug, are in the l
   world.recorder.record(open(world.emailId))
   await waitUntil('it is given up', () => world.errors.length === 1)
   world.recorder.record(open(world.emailId))
-  await waitUntil('the next is stored', () => world.events() === 1)
+  await waitUntil('the next is stored', async () => (await world.events()) === 1)
   world.faults.push({ error: disk }, { error: disk }, { error: disk })
   world.recorder.record(open(world.emailId))
   world.recorder.record(open(world.emailId))
@@ -251,7 +254,7 @@ t.test('hits that cannot be stored at the end, or because of a bug, are in the l
     { err: bug, hits: 1 },
     { err: disk, hits: 2 },
   ])
-  t.equal(world.events(), 1)
+  t.equal(await world.events(), 1)
 })
 
 t.test('a click while the message is being handed over is a machine', async (t) => {
@@ -265,11 +268,11 @@ t.test('a click while the message is being handed over is a machine', async (t) 
     await world.database.commit([
       { sql: 'update queue set leased = ? where email_id = ?', parameters: [leased, email.id] },
     ])
-    const before = world.events()
+    const before = await world.events()
     world.recorder.record(click(email.id))
-    await waitUntil('it is stored', () => world.events() > before)
+    await waitUntil('it is stored', async () => (await world.events()) > before)
   }
-  const found = world.database.read<{ machine: number }>(
+  const found = await world.database.read<{ machine: number }>(
     `select json_extract(data, '$.machine') as machine from events where type = 'email.clicked' order by seq`,
     [],
   )
@@ -289,7 +292,7 @@ t.test('several recipients: the first that is not suppressed, and the latest del
   world.recorder.record(click(email.id))
   world.recorder.record({ ...click(email.id), at: NOW + 1_000 })
   await world.recorder.stop()
-  const found = world.database.read<{ recipient: string; machine: number }>(
+  const found = await world.database.read<{ recipient: string; machine: number }>(
     `select recipient, json_extract(data, '$.machine') as machine from events where type = 'email.clicked' order by seq`,
     [],
   )

@@ -32,7 +32,7 @@ t.test('one link for each URL, in all bodies, and the way back by the stored edi
   const bodies = [tracking.trackHtml(first), tracking.trackHtml(second, false)]
   t.equal(tracking.skipped(), null)
   await commit(tracking.collectWrites())
-  const rows = read<{ id: string; url: string; clicks: number; created_at: number }>(
+  const rows = await read<{ id: string; url: string; clicks: number; created_at: number }>(
     "select id, url, clicks, created_at from links where workspace_id = 'ws_1' and email_id = ? order by url",
     [email.emailId],
   )
@@ -44,10 +44,10 @@ t.test('one link for each URL, in all bodies, and the way back by the stored edi
   t.match(bodies[1], `/v1/track/click/${rows[0]?.id}`)
   t.match(bodies[0], `/v1/track/open/${email.emailId}`)
   t.notMatch(bodies[1], '/v1/track/open/')
-  const tracked = findTrackedHtml(read, email)
+  const tracked = await findTrackedHtml(read, email)
   if (tracked === null) throw new Error('no row of edits')
   t.equal(htmlChange.change(bodies.join('<br>'), tracked), `${first}<br>${second}`)
-  t.equal(findTrackedHtml(read, { ...email, workspaceId: 'ws_2' }), null, 'not for another workspace')
+  t.equal(await findTrackedHtml(read, { ...email, workspaceId: 'ws_2' }), null, 'not for another workspace')
 })
 
 t.test('opens or clicks alone', async (t) => {

@@ -97,7 +97,7 @@ t.test('every filter, alone and with others, at every size of a page', async (t)
         { sql: 'update sqlite_sequence set seq = ?', parameters: [BLOCK_SIZE - 30] },
         ...events.map(buildEventWrite),
       ])
-      const first = read<{ seq: number }>('select min(seq) as seq from events', [])[0]?.seq ?? 0
+      const first = (await read<{ seq: number }>('select min(seq) as seq from events', []))[0]?.seq ?? 0
       const found = (await readAll(read, filter, order, limit)).map(({ seq }) => seq - first)
       const newestFirst = expected(events, filter)
       const wanted = order === 'desc' ? newestFirst : newestFirst.reverse()

@@ -25,13 +25,13 @@ t.test('an open is in the log and in the roll-ups; one of an email that is gone 
     from_domain) values ('e1', 'ws_1', 'smtp', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', '', '[]', 1, 0, 'normal', 1, 0,
     'delivered', ?, 'a.test')`
   await commit([{ sql, parameters: [AT] }, open('e1'), open('gone')])
-  t.same(read('select type, email_id from events', []), [{ type: 'email.opened', email_id: 'e1' }])
+  t.same(await read('select type, email_id from events', []), [{ type: 'email.opened', email_id: 'e1' }])
   const opens = ['', 'a.test'].map((domain) => ({ domain, opens: 1 }))
-  t.same(read('select domain, opens from email_metrics order by domain', []), opens)
+  t.same(await read('select domain, opens from email_metrics order by domain', []), opens)
 })
 
 t.test('no trigger slows down the insertion of other events', async (t) => {
   const { database } = await temporaryDatabase(t)
   const sql = `select name from sqlite_schema where type = 'trigger' and tbl_name = 'events' and sql like '%after insert%'`
-  t.same(database.read(sql, []), [])
+  t.same(await database.read(sql, []), [])
 })

@@ -8,8 +8,8 @@ import { buildEventWrite } from '../../helpers/database/store-events.js'
 
 const DAY = 86_400_000
 
-const timesIn = ({ read }: Database): readonly number[] =>
-  read<{ at: number }>('select created_at as at from events order by seq', []).map(({ at }) => at)
+const timesIn = async ({ read }: Database): Promise<readonly number[]> =>
+  (await read<{ at: number }>('select created_at as at from events order by seq', [])).map(({ at }) => at)
 
 async function storeAt(t: Test, times: readonly number[]): Promise<Database> {
   const { database } = await temporaryDatabase(t)
@@ -24,7 +24,7 @@ t.test('the times of the log never decrease, unless the clock was ahead', async 
     [[DAY + 5, 5, 4], [DAY + 5, DAY + 5, 4], 'a day late, and more than a day'],
     [[9 * DAY, 5, 6, 4], [9 * DAY, 5, 6, 6], 'after a clock that was ahead'],
   ]
-  for (const [given, stored, why] of tables) t.same(timesIn(await storeAt(t, given)), stored, why)
+  for (const [given, stored, why] of tables) t.same(await timesIn(await storeAt(t, given)), stored, why)
 })
 
 t.test('a place is that of the first event at a time or later', async (t) => {
@@ -40,15 +40,11 @@ t.test('a place is that of the first event at a time or later', async (t) => {
     [31, 6],
     [Number.MAX_SAFE_INTEGER, 6],
   ] as const
-  for (const [time, seq] of expected) t.equal(seqAtTime(read, time), seq, String(time))
+  for (const [time, seq] of expected) t.equal(await seqAtTime(read, time), seq, String(time))
   await commit([{ sql: 'delete from events where seq in (1, 3)', parameters: [] }])
-  t.same(
-    [10, 20, 21].map((time) => seqAtTime(read, time)),
-    [2, 2, 5],
-    'with gaps',
-  )
+  t.same(await Promise.all([10, 20, 21].map((time) => seqAtTime(read, time))), [2, 2, 5], 'with gaps')
   await commit([{ sql: 'delete from events', parameters: [] }])
-  t.equal(seqAtTime(read, 20), 0, 'an empty log')
+  t.equal(await seqAtTime(read, 20), 0, 'an empty log')
 })
 
 t.test('it is found for any times and any gaps', async (t) => {
@@ -61,11 +57,11 @@ t.test('it is found for any times and any gaps', async (t) => {
         { sql: 'delete from events', parameters: [] },
         ...events.map(([at]) => buildEventWrite({ type: 'email.sent', at })),
       ])
-      const seqs = read<{ seq: number }>('select seq from events order by seq', []).map(({ seq }) => seq)
+      const seqs = (await read<{ seq: number }>('select seq from events order by seq', [])).map(({ seq }) => seq)
       const gone = seqs.filter((_, place) => events[place]?.[1] === true)
       await commit(gone.map((seq) => ({ sql: 'delete from events where seq = ?', parameters: [seq] })))
-      const first = seqAtTime(read, time)
-      const left = read<{ seq: number; at: number }>('select seq, created_at as at from events', [])
+      const first = await seqAtTime(read, time)
+      const left = await read<{ seq: number; at: number }>('select seq, created_at as at from events', [])
       for (const { seq, at } of left) {
         if (seq >= first !== at >= time) throw new Error(`${seq} of ${at}: ${first} for ${time}`)
       }

@@ -65,11 +65,12 @@ async function request({ database }: Place, workspaceId = 'ws_1'): Promise<Expor
   return { id, workspaceId }
 }
 
-const rowOf = ({ database }: Place, ref: ExportRef): ExportRow | undefined => exportById(database.read, ref)[0]
+const rowOf = async ({ database }: Place, ref: ExportRef): Promise<ExportRow | undefined> =>
+  (await exportById(database.read, ref))[0]
 
 const finished = (place: Place, ref: ExportRef): Promise<ExportRow> =>
-  waitUntil('the export is finished', () => {
-    const row = rowOf(place, ref)
+  waitUntil('the export is finished', async () => {
+    const row = await rowOf(place, ref)
     return row?.status === 'processing' ? false : row
   })
 
@@ -94,7 +95,7 @@ t.test('an export is requested, written and removed', async (t) => {
   })
   const file = join(place.folder, `${ref.id}.csv`)
   t.equal(readFileSync(file, 'utf8').split('\r\n').length, 12)
-  t.equal(readFileSync(file).length, rowOf(place, ref)?.bytes)
+  t.equal(readFileSync(file).length, (await rowOf(place, ref))?.bytes)
   const deps = { ...place.database, folder: place.folder }
   t.same(
     await removeExports(deps, [
@@ -107,7 +108,7 @@ t.test('an export is requested, written and removed', async (t) => {
   t.ok(existsSync(file), 'it ended at this very moment')
   t.equal(await removeExpiredExports(deps, NOW + 1), false)
   t.notOk(existsSync(file))
-  t.equal(rowOf(place, ref), undefined)
+  t.equal(await rowOf(place, ref), undefined)
   t.same(runner.errors, [])
 })
 
@@ -151,7 +152,7 @@ t.test('workspaces take turns, and an export that is put back becomes complete',
   for (const [at, ref] of refs.entries()) {
     const lines = readFileSync(join(place.folder, `${ref.id}.csv`), 'utf8').split('\r\n')
     t.equal(new Set(lines).size, at === 2 ? 2 : 1_002)
-    t.equal(rowOf(place, ref)?.rows, at === 2 ? 0 : 1_000)
+    t.equal((await rowOf(place, ref))?.rows, at === 2 ? 0 : 1_000)
   }
   t.same(runner.errors, [])
 })
@@ -164,7 +165,7 @@ t.test('what a stop has cut off goes on at the next start, and files without a r
   await first.start()
   await waitUntil('it is being written', () => readdirSync(place.folder).length > 0)
   await first.stop()
-  t.equal(rowOf(place, ref)?.status, 'processing')
+  t.equal((await rowOf(place, ref))?.status, 'processing')
   writeFileSync(join(place.folder, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10.csv'), 'left by a crash')
   const second = runnerOf(t, place)
   await second.start()
@@ -183,7 +184,7 @@ t.test('the export of a workspace that is closed ends, and its file goes', async
   await place.database.commit(closeWorkspace('ws_1', NOW))
   runner.refresh()
   await waitUntil('its file is gone', () => readdirSync(place.folder).length === 0)
-  t.equal(rowOf(place, ref), undefined)
+  t.equal(await rowOf(place, ref), undefined)
   const other = await request(place, 'ws_2')
   runner.begin(other)
   t.match(await finished(place, other), { status: 'completed' }, 'and the next one is written')

@@ -44,7 +44,7 @@ t.test('newest first, emails of one moment by their ids, none twice and none lef
   const pages = await Promise.all([0, 2, 4].map((offset) => idsOf(database.read, all('mixed'), offset, 2)))
   t.same(pages.flat(), expected)
   t.same(await idsOf(database.read, all('mixed'), 5, 2), [], 'behind the last')
-  t.equal(countEmails(database.read, all('mixed')), 5)
+  t.equal(await countEmails(database.read, all('mixed')), 5)
   t.match(await listEmails(database.read, all('mixed'), { offset: 0, limit: 1 }), [
     {
       from_email: 'app@a.test',
@@ -59,16 +59,16 @@ t.test('newest first, emails of one moment by their ids, none twice and none lef
 
 t.test('a status narrows both the list and its total, as it is now', async (t) => {
   await many('hundred', 100)
-  t.equal(countEmails(database.read, bouncedFilter('hundred')), 10)
+  t.equal(await countEmails(database.read, bouncedFilter('hundred')), 10)
   t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000020', 'hundred-00000010'])
   const complain = `update emails set status = 'complained', recipients_bounced = 0, recipients_complained = 1
     where id = 'hundred-00000020'`
   await database.commit([{ sql: complain, parameters: [] }])
-  t.equal(countEmails(database.read, bouncedFilter('hundred')), 9)
+  t.equal(await countEmails(database.read, bouncedFilter('hundred')), 9)
   t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000010'])
-  t.equal(countEmails(database.read, { ...all('hundred'), status: 'complained' }), 1)
-  t.equal(countEmails(database.read, all('hundred')), 100)
-  t.equal(countEmails(database.read, all('nobody')), 0)
+  t.equal(await countEmails(database.read, { ...all('hundred'), status: 'complained' }), 1)
+  t.equal(await countEmails(database.read, all('hundred')), 100)
+  t.equal(await countEmails(database.read, all('nobody')), 0)
 })
 
 t.test('bounced and failed also find an email of which one recipient is, once, until it is removed', async (t) => {
@@ -83,9 +83,9 @@ t.test('bounced and failed also find an email of which one recipient is, once, u
     set(both.email.id, `status = 'bounced', recipients_bounced = 2, recipients_failed = 1`),
     set(failed.email.id, `status = 'failed', recipients_suppressed = 1`),
   ])
-  const listed = (status: EmailFilter['status']) => {
+  const listed = async (status: EmailFilter['status']) => {
     const filter = { ...all('partly'), status }
-    return Promise.all([countEmails(database.read, filter), idsOf(database.read, filter, 0, 10)])
+    return Promise.all([await countEmails(database.read, filter), idsOf(database.read, filter, 0, 10)])
   }
   t.same(await listed('bounced'), [2, [both.email.id, one.email.id]])
   t.same(await listed('failed'), [2, [failed.email.id, both.email.id]])
@@ -93,7 +93,7 @@ t.test('bounced and failed also find an email of which one recipient is, once, u
   await database.commit([set(one.email.id, 'recipients_bounced = 0'), set(both.email.id, 'recipients_bounced = 1')])
   t.same(await listed('bounced'), [1, [both.email.id]])
   await database.commit([{ sql: 'delete from emails where id = ?', parameters: [both.email.id] }])
-  t.same(await Promise.all([listed('bounced'), listed('failed')]), [
+  t.same(await Promise.all([await listed('bounced'), await listed('failed')]), [
     [0, []],
     [1, [failed.email.id]],
   ])
@@ -105,20 +105,20 @@ t.test('emails of a broadcast are in its list only, with its totals', async (t) 
   // Counted as queued when it is made, and then with each change of its status.
   await database.commit([{ sql: `update emails set status = 'failed' where id = 'b1-00000003'`, parameters: [] }])
   t.same(await idsOf(database.read, all('writer'), 0, 10), ['writer-00000002', 'writer-00000001'])
-  t.equal(countEmails(database.read, all('writer')), 2)
+  t.equal(await countEmails(database.read, all('writer')), 2)
   t.same(await idsOf(database.read, ofBroadcast('writer'), 7, 5), ['b1-00000002', 'b1-00000001'])
-  t.equal(countEmails(database.read, ofBroadcast('writer')), 9)
+  t.equal(await countEmails(database.read, ofBroadcast('writer')), 9)
   t.same(await idsOf(database.read, ofBroadcast('writer', 'failed'), 0, 10), ['b1-00000003'])
-  t.equal(countEmails(database.read, ofBroadcast('writer', 'failed')), 1)
+  t.equal(await countEmails(database.read, ofBroadcast('writer', 'failed')), 1)
   t.same(await idsOf(database.read, ofBroadcast('other'), 0, 10), [], 'nothing for another workspace')
-  t.equal(countEmails(database.read, ofBroadcast('other')), 0)
+  t.equal(await countEmails(database.read, ofBroadcast('other')), 0)
 })
 
 t.test('a cursor far down the list points to the row that counting would find', async (t) => {
   await many('long', 25_000)
   await many('ws_2', 100)
   for (const offset of [9_999, 10_000, 10_001, 20_000, 24_999]) {
-    const plain = database.read<{ id: string }>(
+    const plain = await database.read<{ id: string }>(
       `select id from emails where workspace_id = 'long' order by created_at desc, id desc limit 2 offset ${offset}`,
       [],
     )
@@ -130,7 +130,7 @@ t.test('a cursor far down the list points to the row that counting would find', 
   }
   t.same(await idsOf(database.read, bouncedFilter('long'), 2_499, 5), ['long-00000010'])
   let reads = 0
-  const counting: Read = (sql, parameters) => {
+  const counting: Read = async (sql, parameters) => {
     reads += 1
     return database.read(sql, parameters)
   }
@@ -141,7 +141,7 @@ t.test('a cursor far down the list points to the row that counting would find', 
 t.test('every read walks an index, and nothing is sorted', async (t) => {
   await many('planned', 1_000)
   const seen = new Map<string, readonly unknown[]>()
-  const watching: Read = (sql, parameters) => {
+  const watching: Read = async (sql, parameters) => {
     seen.set(sql, parameters)
     return database.read(sql, parameters)
   }
@@ -150,12 +150,14 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
   await database.commit([{ sql: insert, parameters: ['planned'] }])
   const filters = [all, bouncedFilter, ofBroadcast, (id: string) => ofBroadcast(id, 'bounced')]
   for (const filter of filters.map((build) => build('planned'))) {
-    countEmails(watching, filter)
+    await countEmails(watching, filter)
     await listEmails(watching, filter, { offset: 50, limit: 10 })
   }
   t.equal(seen.size, 6, 'a total of either kind, and a step and a page of each list')
   for (const [sql, parameters] of seen) {
-    const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
+    const plan = (await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map(
+      ({ detail }) => detail,
+    )
     t.equal(plan.length, 1, sql)
     const [detail = ''] = plan
     const index = /_counts/.test(sql)

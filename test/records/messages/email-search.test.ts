@@ -105,7 +105,7 @@ t.test('messages of broadcasts are passed over in an index, and never read', asy
   const db = new SQLite(file, { readonly: true })
   t.teardown(() => db.close())
   const plans = new Set<string>()
-  const readAndExplain: Read = (sql, parameters) => {
+  const readAndExplain: Read = async (sql, parameters) => {
     for (const { detail } of db.prepare(`explain query plan ${sql}`).all(...parameters) as {
       readonly detail: string
     }[])

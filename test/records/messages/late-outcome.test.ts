@@ -77,11 +77,11 @@ t.test('the table of states', async (t) => {
 
 interface Home {
   readonly database: Database
-  readonly late: (news: LateOutcome, at: number, to?: string) => LateOutcomeResult
+  readonly late: (news: LateOutcome, at: number, to?: string) => Promise<LateOutcomeResult>
   readonly hear: (news: LateOutcome, at: number, to?: string) => Promise<string>
-  readonly row: (to?: string) => Record<string, unknown>
-  readonly email: () => Record<string, unknown>
-  readonly events: () => readonly Record<string, unknown>[]
+  readonly row: (to?: string) => Promise<Record<string, unknown>>
+  readonly email: () => Promise<Record<string, unknown>>
+  readonly events: () => Promise<readonly Record<string, unknown>[]>
 }
 
 async function storeSettled(t: Test, status: RecipientStatus, others: readonly string[] = []): Promise<Home> {
@@ -105,9 +105,9 @@ async function storeSettled(t: Test, status: RecipientStatus, others: readonly s
   ])
   const { read, commit } = database
   const idOf = (to: string): string => made.entries.find(({ recipient }) => recipient === to)?.id ?? ''
-  const late = (news: LateOutcome, at: number, to = 'bob@b.test'): LateOutcomeResult => {
-    const [recipient] = recipientOfAnyWorkspace(read, { id: idOf(to) })
-    const [found] = emailById(read, { workspaceId: 'ws_1', id: email.id })
+  const late = async (news: LateOutcome, at: number, to = 'bob@b.test'): Promise<LateOutcomeResult> => {
+    const [recipient] = await recipientOfAnyWorkspace(read, { id: idOf(to) })
+    const [found] = await emailById(read, { workspaceId: 'ws_1', id: email.id })
     if (recipient === undefined || found === undefined) throw new Error('no recipient')
     return resolveLateOutcome(read, { recipient, email: found }, news, at)
   }
@@ -115,22 +115,27 @@ async function storeSettled(t: Test, status: RecipientStatus, others: readonly s
     database,
     late,
     hear: async (news, at, to) => {
-      const found = late(news, at, to)
+      const found = await late(news, at, to)
       if (found.kind === 'ignored') return found.why
       await commit(found.writes)
       return found.kind
     },
-    row: (to = 'bob@b.test') =>
-      read<Record<string, unknown>>(
-        'select status, last_response, reason, delivered_at, settled_at from recipients where id = ?',
-        [idOf(to)],
+    row: async (to = 'bob@b.test') =>
+      (
+        await read<Record<string, unknown>>(
+          'select status, last_response, reason, delivered_at, settled_at from recipients where id = ?',
+          [idOf(to)],
+        )
       )[0] ?? {},
-    email: () => read<Record<string, unknown>>('select status, delivered_at, bounced_at from emails', [])[0] ?? {},
-    events: () =>
-      read<{ type: string; data: string }>('select type, data from events order by seq', []).map(({ type, data }) => ({
-        type,
-        ...(JSON.parse(data) as object),
-      })),
+    email: async () =>
+      (await read<Record<string, unknown>>('select status, delivered_at, bounced_at from emails', []))[0] ?? {},
+    events: async () =>
+      (await read<{ type: string; data: string }>('select type, data from events order by seq', [])).map(
+        ({ type, data }) => ({
+          type,
+          ...(JSON.parse(data) as object),
+        }),
+      ),
   }
 }
 
@@ -139,10 +144,10 @@ const about = { from: 'app@a.test', to: 'bob@b.test', subject: 'bulk', tags: {} 
 t.test('a refusal bounces a delivered recipient, once, and says when it was accepted', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.equal(await hear(refused, 5000), 'acts')
-  t.same(Object.values(row()), ['bounced', '550 5.1.1 no such user', 'bad-mailbox', 2000, 5000])
-  t.same(Object.values(email()), ['bounced', null, 5000])
+  t.same(Object.values(await row()), ['bounced', '550 5.1.1 no such user', 'bad-mailbox', 2000, 5000])
+  t.same(Object.values(await email()), ['bounced', null, 5000])
   t.equal(await hear(refused, 6000), 'state')
-  t.match(events(), [
+  t.match(await events(), [
     {
       type: 'email.bounced',
       ...about,
@@ -151,20 +156,20 @@ t.test('a refusal bounces a delivered recipient, once, and says when it was acce
       bounce_reason: '550 5.1.1 no such user',
     },
   ])
-  t.equal(events().length, 1)
+  t.equal((await events()).length, 1)
 })
 
 t.test('an expired recipient keeps its state, shows the reason, and is reported once', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(givenUp, 5000), await hear(givenUp, 6000)], ['acts', 'repeated'])
-  t.same(Object.values(row()), ['delivered', '452 4.2.2 full', 'mailbox-full', 2000, 2000])
-  t.match(email(), { status: 'delivered', bounced_at: null })
+  t.same(Object.values(await row()), ['delivered', '452 4.2.2 full', 'mailbox-full', 2000, 2000])
+  t.match(await email(), { status: 'delivered', bounced_at: null })
   t.same(
-    events().map(({ type, bounce_type }) => [type, bounce_type]),
+    (await events()).map(({ type, bounce_type }) => [type, bounce_type]),
     [['email.bounced', 'soft']],
   )
   t.equal(await hear(refused, 7000), 'acts', 'and a refusal after it still counts')
-  t.equal(events().length, 2)
+  t.equal((await events()).length, 2)
 })
 
 t.test('a delay is reported once, also after reports of our own attempts', async (t) => {
@@ -177,16 +182,19 @@ t.test('a delay is reported once, also after reports of our own attempts', async
     },
   ])
   t.same([await hear(delayed, 5000), await hear(delayed, 6000)], ['acts', 'repeated'])
-  t.match(events(), [{}, { type: 'email.deferred', ...about, reason: 'mailbox-full', response: '452 4.2.2 full' }])
-  t.match(row(), { status: 'sent', last_response: '250 taken' })
+  t.match(await events(), [
+    {},
+    { type: 'email.deferred', ...about, reason: 'mailbox-full', response: '452 4.2.2 full' },
+  ])
+  t.match(await row(), { status: 'sent', last_response: '250 taken' })
 })
 
 t.test('success turns sent into delivered', async (t) => {
   const { hear, row, email, events } = await storeSettled(t, 'sent')
   t.same([await hear(delivered, 5000), await hear(delivered, 6000)], ['acts', 'state'])
-  t.match(row(), { status: 'delivered', delivered_at: 5000, last_response: '250 taken' })
-  t.match(email(), { status: 'delivered', delivered_at: 5000 })
-  t.match(events(), [{ type: 'email.delivered', ...about, delivered_at: '1970-01-01T00:00:05.000Z' }])
+  t.match(await row(), { status: 'delivered', delivered_at: 5000, last_response: '250 taken' })
+  t.match(await email(), { status: 'delivered', delivered_at: 5000 })
+  t.match(await events(), [{ type: 'email.delivered', ...about, delivered_at: '1970-01-01T00:00:05.000Z' }])
 })
 
 t.test('a complaint is reported once for each recipient, and a later bounce does not replace it', async (t) => {
@@ -194,16 +202,16 @@ t.test('a complaint is reported once for each recipient, and a later bounce does
   t.same([await hear(complained, 5000), await hear(complained, 6000)], ['acts', 'repeated'])
   t.equal(await hear(complained, 7000, 'carol@b.test'), 'acts')
   t.equal(await hear(refused, 8000), 'acts')
-  t.match(email(), { status: 'complained' })
-  t.match(row(), { status: 'bounced' })
-  t.match(events()[0], {
+  t.match(await email(), { status: 'complained' })
+  t.match(await row(), { status: 'bounced' })
+  t.match((await events())[0], {
     type: 'email.complained',
     ...about,
     feedback_type: 'abuse',
     complained_at: '1970-01-01T00:00:05.000Z',
   })
   t.same(
-    events().map(({ type, to }) => [type, to]),
+    (await events()).map(({ type, to }) => [type, to]),
     [
       ['email.complained', 'bob@b.test'],
       ['email.complained', 'carol@b.test'],
@@ -215,32 +223,34 @@ t.test('a complaint is reported once for each recipient, and a later bounce does
 t.test('an unsubscription changes nothing of the email', async (t) => {
   const { hear, email, events } = await storeSettled(t, 'delivered')
   t.same([await hear(unsubscribed, 5000), await hear(unsubscribed, 6000)], ['acts', 'repeated'])
-  t.match(email(), { status: 'delivered' })
-  t.match(events(), [{ type: 'email.unsubscribed', ...about, unsubscribed_at: '1970-01-01T00:00:05.000Z' }])
+  t.match(await email(), { status: 'delivered' })
+  t.match(await events(), [{ type: 'email.unsubscribed', ...about, unsubscribed_at: '1970-01-01T00:00:05.000Z' }])
 })
 
 t.test('one member of an alias that bounces leaves it delivered', async (t) => {
   const { hear, email } = await storeSettled(t, 'delivered', ['carol@b.test'])
   await hear(refused, 5000)
-  t.match(email(), { status: 'delivered', bounced_at: 5000 })
+  t.match(await email(), { status: 'delivered', bounced_at: 5000 })
 })
 
 for (const news of [refused, givenUp, delayed, delivered, complained, unsubscribed]) {
   t.test(`of two commits at once of ${news.kind} one misses`, async (t) => {
     const { database, late, events } = await storeSettled(t, 'sent')
-    const writes = [late(news, 5000), late(news, 5000)].map((found) => (found.kind === 'acts' ? found.writes : []))
+    const writes = [await late(news, 5000), await late(news, 5000)].map((found) =>
+      found.kind === 'acts' ? found.writes : [],
+    )
     const ends = await Promise.allSettled(writes.map((list) => database.commit(list)))
     t.same(ends.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
     t.ok(ends.some((end) => end.status === 'rejected' && end.reason instanceof WriteConflict))
-    t.equal(events().length, 1)
+    t.equal((await events()).length, 1)
   })
 }
 
 t.test('the row of another workspace is never touched', async (t) => {
   const { database, late, events, row } = await storeSettled(t, 'delivered')
-  const found = late(refused, 5000)
+  const found = await late(refused, 5000)
   await database.commit([{ sql: `update recipients set workspace_id = 'ws_2'`, parameters: [] }])
   await t.rejects(database.commit(found.kind === 'acts' ? found.writes : []), { name: 'WriteConflict' })
-  t.match(row(), { status: 'delivered' })
-  t.same(events(), [])
+  t.match(await row(), { status: 'delivered' })
+  t.same(await events(), [])
 })

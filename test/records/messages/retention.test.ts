@@ -25,16 +25,21 @@ const tables = [
   'events',
 ] as const
 
-const counts = ({ read }: Database): Record<string, number> =>
+const counts = async ({ read }: Database): Promise<Record<string, number>> =>
   Object.fromEntries(
-    tables.map((table) => [table, read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1]),
+    await Promise.all(
+      tables.map(async (table) => [
+        table,
+        (await read<{ n: number }>(`select count(*) as n from ${table}`, []))[0]?.n ?? -1,
+      ]),
+    ),
   )
 
 /** An email of the moment `at` with one attempt; `settled`: it has left the queue. */
 async function email({ commit, read }: Database, at: number, settled: boolean): Promise<string> {
   const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at })
   await commit(writes)
-  const [row] = read<{ id: string }>('select id from queue where email_id = ?', [email.id])
+  const [row] = await read<{ id: string }>('select id from queue where email_id = ?', [email.id])
   const id = row?.id ?? ''
   const of = { workspace_id: 'ws_1', email_id: email.id }
   await commit([
@@ -78,7 +83,7 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
   const waiting = await email(database, 1000, false)
   await email(database, 5000, true)
   await steps(database, { messagesBefore: 3000, eventsBefore: 0 })
-  t.same(counts(database), {
+  t.same(await counts(database), {
     emails: 3,
     recipients: 3,
     raw_messages: 2,
@@ -90,7 +95,7 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
     events: 3,
   })
   await steps(database, { messagesBefore: 3000, eventsBefore: 3000 })
-  t.same(counts(database), {
+  t.same(await counts(database), {
     emails: 2,
     recipients: 2,
     raw_messages: 2,
@@ -102,7 +107,7 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
     events: 1,
   })
   t.same(
-    database.read<{ id: string }>('select id from emails where created_at = 1000', []).map(({ id }) => id),
+    (await database.read<{ id: string }>('select id from emails where created_at = 1000', [])).map(({ id }) => id),
     [waiting],
   )
   t.equal(await new MessagePurge(database, { messagesBefore: 3000, eventsBefore: 3000 }).step(), false)
@@ -113,7 +118,7 @@ t.test('records take their bytes with them', async (t) => {
   await email(database, 1000, true)
   await steps(database, { messagesBefore: 0, eventsBefore: 3000 })
   t.same(
-    Object.values(counts(database)),
+    Object.values(await counts(database)),
     tables.map(() => 0),
   )
 })
@@ -129,15 +134,15 @@ t.test('a step is small, and thousands of rows are removed in many', async (t) =
   ])
   const limits = { messagesBefore: 0, eventsBefore: 5000 }
   t.equal(await new MessagePurge(database, limits).step(), true)
-  const left = counts(database)['events'] ?? 0
+  const left = (await counts(database))['events'] ?? 0
   t.ok(left > 700 && left < 1001, `${left} are left after the first`)
   t.ok((await steps(database, limits)) > 3)
-  t.equal(counts(database)['events'], 1)
+  t.equal((await counts(database))['events'], 1)
   const emails = Array.from({ length: 450 }, () => bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 }))
   await Promise.all(emails.map(({ writes }) => database.commit(writes)))
   await database.commit([{ sql: 'delete from queue', parameters: [] }])
   t.equal(await steps(database, { messagesBefore: 3000, eventsBefore: 0 }), 3)
-  t.equal(counts(database)['raw_messages'], 0)
+  t.equal((await counts(database))['raw_messages'], 0)
 })
 
 t.test('idempotency keys are removed in small steps, smaller if their answers are large', async (t) => {
@@ -152,14 +157,15 @@ t.test('idempotency keys are removed in small steps, smaller if their answers ar
       progress: null,
       created_at: n,
     })
-  const left = (): number => database.read<{ n: number }>('select count(*) as n from idempotency', [])[0]?.n ?? -1
+  const left = async (): Promise<number> =>
+    (await database.read<{ n: number }>('select count(*) as n from idempotency', []))[0]?.n ?? -1
   await database.commit(Array.from({ length: 600 }, (_, n) => key(n, null)))
   await database.commit(Array.from({ length: 9 }, (_, n) => key(1000 + n, 'x'.repeat(1_048_576))))
   await database.commit([key(1500, 'y'.repeat(5 * 1_048_576)), key(2000, null)])
   const after: number[] = []
-  do after.push(left())
+  do after.push(await left())
   while (await removeExpiredKeys(database, 2000))
-  t.same([...after, left()], [611, 111, 7, 3, 2, 1])
+  t.same([...after, await left()], [611, 111, 7, 3, 2, 1])
 })
 
 t.test('overdue housekeeping runs at the start and logs it', async (t) => {
@@ -177,7 +183,8 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),
     database,
   }
-  const lastRun = (): string | undefined => readServiceState(database.read, { key: 'housekeeping_last_run' })[0]?.value
+  const lastRun = async (): Promise<string | undefined> =>
+    (await readServiceState(database.read, { key: 'housekeeping_last_run' }))[0]?.value
   await email(database, now - 1.5 * day, true)
   const act = { workspaceId: 'ws_1', actor: operatorActor, action: 'domain.deleted', target: 'd' } as const
   await database.commit([3.5, 2.5].map((days) => recordAuditEntry({ ...act, at: now - days * day })))
@@ -200,28 +207,32 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: domainUsageKind('a.test'), bucket: at, count: 1 })
   await database.commit([used(now - 2 * day), used(now)])
 
-  const begin = (): Housekeeping => {
+  const begin = async (): Promise<Housekeeping> => {
     const housekeeping = new Housekeeping(parts)
-    housekeeping.start()
+    await housekeeping.start()
     return housekeeping
   }
-  const first = begin()
-  await waitUntil('the first run', () => lastRun() === String(now))
+  const first = await begin()
+  await waitUntil('the first run', async () => (await lastRun()) === String(now))
   await first.stop()
-  t.match(counts(database), { emails: 1, raw_messages: 0 })
-  t.same(database.read('select key from idempotency', []), [{ key: 'k1' }])
-  t.same(database.read('select bucket from usage', []), [{ bucket: now }])
-  t.same(database.read('select at from audit_log', []), [{ at: now - 2.5 * day }])
-  t.same(database.read('select created_at from links', []), [{ created_at: now - 4.5 * day }], 'after its message')
+  t.match(await counts(database), { emails: 1, raw_messages: 0 })
+  t.same(await database.read('select key from idempotency', []), [{ key: 'k1' }])
+  t.same(await database.read('select bucket from usage', []), [{ bucket: now }])
+  t.same(await database.read('select at from audit_log', []), [{ at: now - 2.5 * day }])
+  t.same(
+    await database.read('select created_at from links', []),
+    [{ created_at: now - 4.5 * day }],
+    'after its message',
+  )
 
   now += 600_000
-  const second = begin()
+  const second = await begin()
   await second.stop()
-  t.equal(lastRun(), String(10 * day), 'a start soon after does nothing')
+  t.equal(await lastRun(), String(10 * day), 'a start soon after does nothing')
   now += day
-  const third = begin()
-  await waitUntil('the third', () => lastRun() === String(now))
+  const third = await begin()
+  await waitUntil('the third', async () => (await lastRun()) === String(now))
   await third.stop()
-  t.equal(counts(database)['emails'], 0)
+  t.equal((await counts(database))['emails'], 0)
   t.same(errors, [])
 })

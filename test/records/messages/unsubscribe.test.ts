@@ -26,10 +26,10 @@ async function storeEmail(t: Test, status: RecipientStatus, workspaceId = 'ws_1'
   return { database, id, emailId: email.id }
 }
 
-const count = (database: Database, table: string): number =>
-  database.read<{ n: number }>(`select count(*) n from ${table}`, [])[0]?.n ?? -1
-const events = (database: Database): number =>
-  database.read(`select 1 from events where type = 'email.unsubscribed'`, []).length
+const count = async (database: Database, table: string): Promise<number> =>
+  (await database.read<{ n: number }>(`select count(*) n from ${table}`, []))[0]?.n ?? -1
+const events = async (database: Database): Promise<number> =>
+  (await database.read(`select 1 from events where type = 'email.unsubscribed'`, [])).length
 
 t.test('by the status of the recipient', async (t) => {
   const rows: readonly (readonly [RecipientStatus, kind: string, events: number])[] = [
@@ -44,10 +44,10 @@ t.test('by the status of the recipient', async (t) => {
   ]
   for (const [status, kind, recorded] of rows) {
     const { database, id, emailId } = await storeEmail(t, status)
-    t.equal(buildUnsubscription(database.read, id, 2_000).kind, kind, status)
+    t.equal((await buildUnsubscription(database.read, id, 2_000)).kind, kind, status)
     t.equal(await unsubscribe(database, id, 2_000), true)
-    t.equal(events(database), recorded, status)
-    t.match(database.read('select * from suppressions', []), [
+    t.equal(await events(database), recorded, status)
+    t.match(await database.read('select * from suppressions', []), [
       { workspace_id: 'ws_1', email: 'bob@b.test', reason: 'unsubscribe', source_email_id: emailId },
     ])
   }
@@ -56,8 +56,8 @@ t.test('by the status of the recipient', async (t) => {
 t.test('requests at the same moment record one event', async (t) => {
   const { database, id } = await storeEmail(t, 'delivered')
   const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => unsubscribe(database, id, 2_000 + n)))
-  t.same([answers, events(database), count(database, 'suppressions')], [Array(5).fill(true), 1, 1])
-  t.equal(findLinkRecipient(database.read, id, 2_010)?.isUnsubscribed, true)
+  t.same([answers, await events(database), await count(database, 'suppressions')], [Array(5).fill(true), 1, 1])
+  t.equal((await findLinkRecipient(database.read, id, 2_010))?.isUnsubscribed, true)
 })
 
 t.test('no recipient of the service, of a closed workspace, or of nothing', async (t) => {
@@ -67,7 +67,7 @@ t.test('no recipient of the service, of a closed workspace, or of nothing', asyn
   await closed.database.commit([{ sql: `insert into erasures (id, asked_at) values ('ws_1', 1)`, parameters: [] }])
   t.equal(await unsubscribe(closed.database, closed.id, 2_000), false)
   t.equal(await unsubscribe(closed.database, uuidv7(1), 2_000), false)
-  t.same([count(service.database, 'suppressions'), count(closed.database, 'suppressions')], [0, 0])
+  t.same([await count(service.database, 'suppressions'), await count(closed.database, 'suppressions')], [0, 0])
 })
 
 t.test('links are removed when they are old, and no others', async (t) => {
@@ -81,12 +81,12 @@ t.test('links are removed when they are old, and no others', async (t) => {
   )
   await database.commit(links)
   t.equal(await removeOldUnsubscribeLinks(database, 5_000), true, 'one step removes some')
-  t.equal(count(database, 'unsubscribe_links'), 202)
+  t.equal(await count(database, 'unsubscribe_links'), 202)
   t.equal(await removeOldUnsubscribeLinks(database, 5_000), false)
   t.equal(await removeOldUnsubscribeLinks(database, 5_000), false)
-  t.same(database.read('select created_at from unsubscribe_links order by 1', []), [
+  t.same(await database.read('select created_at from unsubscribe_links order by 1', []), [
     { created_at: 5_000 },
     { created_at: 6_000 },
   ])
-  t.same(unsubscribeLinkOf(database.read, { recipientId: 'x' }), [])
+  t.same(await unsubscribeLinkOf(database.read, { recipientId: 'x' }), [])
 })

@@ -22,18 +22,20 @@ interface Clicked {
 async function store(t: Test, clicked: readonly Clicked[]): Promise<Database> {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
-  const writes = clicked.map(({ day, url, clicks, workspace = 'ws_1', domain = '' }): Write => {
-    const times = { first_clicked_at: dayOf(day) + 1, last_clicked_at: dayOf(day) + clicks }
-    return row('link_metrics', {
-      workspace_id: workspace,
-      domain,
-      day: dayOf(day),
-      url,
-      clicks,
-      unique_clicks: 1,
-      ...times,
-    })
-  })
+  const writes = await Promise.all(
+    clicked.map(async ({ day, url, clicks, workspace = 'ws_1', domain = '' }): Promise<Write> => {
+      const times = { first_clicked_at: dayOf(day) + 1, last_clicked_at: dayOf(day) + clicks }
+      return row('link_metrics', {
+        workspace_id: workspace,
+        domain,
+        day: dayOf(day),
+        url,
+        clicks,
+        unique_clicks: 1,
+        ...times,
+      })
+    }),
+  )
   await database.commit(writes)
   return database
 }

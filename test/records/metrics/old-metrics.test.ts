@@ -18,19 +18,23 @@ t.test('old rows are removed in steps, others stay', async (t) => {
   const row = rowOf(read)
   await commit([
     ...[...old.writes, ...kept.writes],
-    ...[...Array(1_200).keys()].map((number) =>
-      row('email_metrics', { workspace_id: 'ws_2', bucket: number * 900_000 }),
-    ),
-    ...[-1, 0].map((day) => row('link_metrics', { workspace_id: 'ws_1', url: 'u', day: oldest + day * DAY })),
+    ...(await Promise.all(
+      [...Array(1_200).keys()].map((number) =>
+        row('email_metrics', { workspace_id: 'ws_2', bucket: number * 900_000 }),
+      ),
+    )),
+    ...(await Promise.all(
+      [-1, 0].map((day) => row('link_metrics', { workspace_id: 'ws_1', url: 'u', day: oldest + day * DAY })),
+    )),
   ])
   let steps = 0
   while (await removeOldMetrics(database, NOW)) steps += 1
   t.equal(steps, 3)
-  const buckets = read<{ at: number }>('select distinct bucket as at from email_metrics', [])
+  const buckets = await read<{ at: number }>('select distinct bucket as at from email_metrics', [])
   t.same(buckets, [{ at: oldest }])
-  t.same(read('select day as at from link_metrics', []), [{ at: oldest }])
+  t.same(await read('select day as at from link_metrics', []), [{ at: oldest }])
   await commit([{ sql: `update emails set status = 'bounced', opened_at = 1`, parameters: [] }])
-  t.same(read('select distinct bucket as at, bounced, unique_opens from email_metrics', []), [
+  t.same(await read('select distinct bucket as at, bounced, unique_opens from email_metrics', []), [
     { at: oldest, bounced: 1, unique_opens: 1 },
   ])
 })

@@ -23,7 +23,7 @@ interface Fixture {
 async function fixture(t: Test, limits?: CacheLimits): Promise<Fixture> {
   const { database } = await temporaryDatabase(t)
   const reads = { count: 0 }
-  const read: Read = (sql, parameters) => {
+  const read: Read = async (sql, parameters) => {
     reads.count += 1
     return database.read(sql, parameters)
   }
@@ -43,39 +43,62 @@ const bob = parseAddress('Bob@b.test')
 
 t.test('an address that is not on the list is read once for all', async (t) => {
   const { cache, reads, commit } = await fixture(t)
-  t.equal(cache.isSuppressed('ws_1', bob), false)
-  t.equal(cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+  t.equal(await cache.isSuppressed('ws_1', bob), false)
+  t.equal(await cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
   t.equal(reads.count, 1)
   await commit([addSuppression(of('ws_1', 'bob@B.test'))])
-  t.equal(cache.isSuppressed('ws_1', bob), true)
-  t.equal(cache.isSuppressed('ws_2', bob), false, 'in another workspace')
-  t.equal(cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+  t.equal(await cache.isSuppressed('ws_1', bob), true)
+  t.equal(await cache.isSuppressed('ws_2', bob), false, 'in another workspace')
+  t.equal(await cache.isSuppressed('ws_1', parseAddress('other@b.test')), false)
+})
+
+t.test('a list whose load began before an addition is not kept without it', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  let duringRead = async (): Promise<void> => undefined
+  let reads = 0
+  const read: Read = async (...query) => {
+    reads += 1
+    const rows = await database.read<never>(...query)
+    await duringRead()
+    return rows
+  }
+  const cache = new SuppressionCache(read)
+  const commit = cache.watch(database.commit)
+  duringRead = async () => {
+    duringRead = async () => undefined
+    await commit([addSuppression(of('ws_1', 'bob@b.test'))])
+  }
+  t.equal(await cache.isSuppressed('ws_1', bob), false, 'it was asked before')
+  t.equal(await cache.isSuppressed('ws_1', bob), true)
+  reads = 0
+  await Promise.all(['a', 'b', 'c'].map((name) => cache.isSuppressed('ws_2', parseAddress(`${name}@b.test`))))
+  t.equal(reads, 1, 'loads of one list at once are one')
 })
 
 t.test('removals, and additions of another process, are noticed', async (t) => {
   const { cache, read, commit } = await fixture(t)
   const { record } = await suppress({ read, commit }, of('ws_1', 'bob@b.test'))
-  t.equal(cache.isSuppressed('ws_1', bob), true)
+  t.equal(await cache.isSuppressed('ws_1', bob), true)
   await commit([removeSuppression({ workspaceId: 'ws_1', id: record.id })])
-  t.equal(cache.isSuppressed('ws_1', bob), false)
+  t.equal(await cache.isSuppressed('ws_1', bob), false)
   const { sql, parameters } = addSuppression(of('ws_1', 'alice@b.test'))
   await commit([{ sql, parameters }])
   const alice = parseAddress('alice@b.test')
-  t.equal(cache.isSuppressed('ws_1', alice), false, 'not before the cache is dropped')
+  t.equal(await cache.isSuppressed('ws_1', alice), false, 'not before the cache is dropped')
   cache.drop()
-  t.equal(cache.isSuppressed('ws_1', alice), true)
+  t.equal(await cache.isSuppressed('ws_1', alice), true)
 })
 
 t.test('an addition counts even if it is unknown whether it is on disk', async (t) => {
   const { database } = await temporaryDatabase(t)
   const cache = new SuppressionCache(database.read)
-  t.equal(cache.isSuppressed('ws_1', bob), false)
+  t.equal(await cache.isSuppressed('ws_1', bob), false)
   const commit = cache.watch(async (writes) => {
     await database.commit(writes)
     throw new StorageFault('SQLITE_ABORT', 'the writer ended')
   })
   await t.rejects(commit([addSuppression(of('ws_1', 'bob@b.test'))]), StorageFault)
-  t.equal(cache.isSuppressed('ws_1', bob), true)
+  t.equal(await cache.isSuppressed('ws_1', bob), true)
 })
 
 t.test('for any changes and any cache size, the answer is that of the database', async (t) => {
@@ -91,7 +114,7 @@ t.test('for any changes and any cache size, the answer is that of the database',
     async (acts, addressesPerList, totalAddresses) => {
       const { cache, read, commit } = await fixture(t, { addressesPerList, totalAddresses })
       for (const { what, workspace, address } of acts) {
-        const ids = read<{ id: string }>('select id from suppressions where workspace_id = ? and email = ?', [
+        const ids = await read<{ id: string }>('select id from suppressions where workspace_id = ? and email = ?', [
           workspace,
           address,
         ])
@@ -99,7 +122,7 @@ t.test('for any changes and any cache size, the answer is that of the database',
         if (what === 'remove') await commit(ids.map(({ id }) => removeSuppression({ workspaceId: workspace, id })))
         if (what === 'drop') cache.drop()
         const email = parseAddress(address)
-        t.equal(cache.isSuppressed(workspace, email), isSuppressed(read, workspace, email))
+        t.equal(await cache.isSuppressed(workspace, email), await isSuppressed(read, workspace, email))
       }
     },
   )

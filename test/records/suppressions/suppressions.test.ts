@@ -17,12 +17,13 @@ t.test('an address is suppressed in its workspace, however it is written; the fi
   }
   await commit([addSuppression({ ...add, reason: 'hard_bounce' })])
   await commit([addSuppression({ ...add, reason: 'manual', email: parseAddress('bob@b.test'), at: 2000 })])
-  t.match(read('select email, reason, source_email_id, metadata, created_at from suppressions', []), [
+  t.match(await read('select email, reason, source_email_id, metadata, created_at from suppressions', []), [
     { email: 'bob@b.test', reason: 'hard_bounce', source_email_id: 'e1', metadata: '{"a":1}', created_at: 1000 },
   ])
-  for (const address of ['bob@b.test', 'BOB@b.test']) t.equal(isSuppressed(read, 'ws_1', parseAddress(address)), true)
-  t.equal(isSuppressed(read, 'ws_2', parseAddress('bob@b.test')), false)
-  t.equal(isSuppressed(read, 'ws_1', parseAddress('bob+x@b.test')), false)
+  for (const address of ['bob@b.test', 'BOB@b.test'])
+    t.equal(await isSuppressed(read, 'ws_1', parseAddress(address)), true)
+  t.equal(await isSuppressed(read, 'ws_2', parseAddress('bob@b.test')), false)
+  t.equal(await isSuppressed(read, 'ws_1', parseAddress('bob+x@b.test')), false)
 })
 
 t.test('events keep their order and their numbers are never reused', async (t) => {
@@ -32,15 +33,15 @@ t.test('events keep their order and their numbers are never reused', async (t) =
   for (const [n, type] of (['invitation.created', 'domain.broken', 'webhook.test'] as const).entries()) {
     await commit([recordEvent({ ...event, type, at: 3000 - n })])
   }
-  const rows = read('select seq, id, type, data from events order by seq limit 2', [])
+  const rows = await read('select seq, id, type, data from events order by seq limit 2', [])
   t.match(rows, [
     { seq: 1, type: 'invitation.created', id: /^evt_[0-9a-f-]{36}$/, data: '{"text":"Grüße \\"x\\""}' },
     { seq: 2, type: 'domain.broken' },
   ])
-  t.match(oldestEvent(read, {}), [{ seq: 1, created_at: 3000 }])
+  t.match(await oldestEvent(read, {}), [{ seq: 1, created_at: 3000 }])
   await commit([removeOldEvents({ before: 9000, seq: 2 })])
-  t.match(oldestEvent(read, {}), [{ seq: 3 }])
+  t.match(await oldestEvent(read, {}), [{ seq: 3 }])
   await commit([removeOldEvents({ before: 9000, seq: 100 })])
   await commit([recordEvent({ ...event, type: 'webhook.test', at: 1 })])
-  t.match(oldestEvent(read, {}), [{ seq: 4 }])
+  t.match(await oldestEvent(read, {}), [{ seq: 4 }])
 })

@@ -159,11 +159,13 @@ function checkError({ status, text, json }: RestAnswer): void {
 const checkColumns: ReadonlySet<string> = new Set(['record_states', 'checked_at', 'next_check_at'])
 
 /** All rows of a workspace, in every table that has any. */
-function everythingOf(app: TestDaemon, workspaceId: string): unknown {
-  return workspaceTables.map((table) => {
-    const rows = app.rows<object>(`select * from ${table} where workspace_id = ?`, workspaceId)
-    return [table, rows.map((row) => Object.entries(row).filter(([column]) => !checkColumns.has(column)))]
-  })
+async function everythingOf(app: TestDaemon, workspaceId: string): Promise<unknown> {
+  return await Promise.all(
+    workspaceTables.map(async (table) => {
+      const rows = await app.rows<object>(`select * from ${table} where workspace_id = ?`, workspaceId)
+      return [table, rows.map((row) => Object.entries(row).filter(([column]) => !checkColumns.has(column)))]
+    }),
+  )
 }
 
 t.test('no request makes the API answer a 5xx, hang, or reveal or change anything of another workspace', async (t) => {
@@ -175,7 +177,7 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
   // The clock runs far ahead: the daemon's own check of their domain would change its row.
   const far = app.now() + 365 * 86_400_000
   await app.daemon.database.commit([{ sql: 'update domains set next_check_at = ?', parameters: [far] }])
-  const before = everythingOf(app, app.otherWorkspaceId)
+  const before = await everythingOf(app, app.otherWorkspaceId)
   const secrets = [...theirs.ids, ...theirs.names, app.otherWorkspaceId, app.otherKey]
   const ids = [...own.ids, ...theirs.ids, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', 'x', '%', '../emails']
   /** Not in paths, where it would delete the workspace of the test. */
@@ -222,7 +224,7 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
     await fuzz(route, (target, given) => browser.ask(route.method, `${base}${target}`, given))
     t.pass(`${route.method} ${route.path} with a session`)
   }
-  t.same(everythingOf(app, app.otherWorkspaceId), before, "and nothing of the other's has changed")
+  t.same(await everythingOf(app, app.otherWorkspaceId), before, "and nothing of the other's has changed")
   t.same(app.errors, [])
 })
 

@@ -292,10 +292,13 @@ async function importOf(app: TestDaemon, key: string): Promise<string> {
   const answer = await app.rest('POST', '/v1/suppressions/import', { key, ...file })
   if (answer.status !== 202) throw new Error(answer.text)
   const { import_id: id } = answer.json<{ readonly data: { readonly import_id: string } }>().data
-  await waitUntil('it is over', () => app.rows(`select 1 from imports where id = ? and status = 'completed'`, id)[0])
+  await waitUntil(
+    'it is over',
+    async () => (await app.rows(`select 1 from imports where id = ? and status = 'completed'`, id))[0],
+  )
   await waitUntil(
     'its file is gone',
-    () => app.rows('select 1 from import_chunks where import_id = ?', id)[0] === undefined,
+    async () => (await app.rows('select 1 from import_chunks where import_id = ?', id))[0] === undefined,
   )
   return id
 }
@@ -306,7 +309,10 @@ async function exportOf(app: TestDaemon, key: string): Promise<string> {
   const answer = await app.rest('POST', '/v1/exports', { key, body })
   if (answer.status !== 202) throw new Error(answer.text)
   const { export_id: id } = answer.json<{ readonly data: { readonly export_id: string } }>().data
-  await waitUntil('it is over', () => app.rows(`select 1 from exports where id = ? and status = 'completed'`, id)[0])
+  await waitUntil(
+    'it is over',
+    async () => (await app.rows(`select 1 from exports where id = ? and status = 'completed'`, id))[0],
+  )
   return id
 }
 
@@ -346,13 +352,13 @@ async function inboundIn(app: TestDaemon, key: string, domain: string): Promise<
   )
   await waitUntil(
     'it is looked at',
-    () => app.rows(`select 1 from inbound_emails where id = ? and status = 'processed'`, id)[0],
+    async () => (await app.rows(`select 1 from inbound_emails where id = ? and status = 'processed'`, id))[0],
   )
   return id
 }
 
 /** All rows of a workspace, without the last use of its keys. */
-function everythingOf(app: TestDaemon, workspaceId: string): unknown {
+async function everythingOf(app: TestDaemon, workspaceId: string): Promise<unknown> {
   const tables = [
     'emails',
     'recipients',
@@ -391,8 +397,8 @@ function everythingOf(app: TestDaemon, workspaceId: string): unknown {
   ]
   const keys = 'select id, name, scopes, revoked_at from api_keys where workspace_id = ? order by id'
   return [
-    app.rows(keys, workspaceId),
-    ...tables.map((name) => app.rows(`select * from ${name} where workspace_id = ?`, workspaceId)),
+    await app.rows(keys, workspaceId),
+    ...(await Promise.all(tables.map((name) => app.rows(`select * from ${name} where workspace_id = ?`, workspaceId)))),
   ]
 }
 
@@ -416,8 +422,8 @@ t.test('an id of another workspace does not exist at any route, and its rows sta
   const app = await testDaemon(t, { settings: { sms } })
   await things(app, app.key, 'a.test')
   const theirs = await things(app, app.otherKey, 'other.test')
-  const before = everythingOf(app, app.otherWorkspaceId)
-  const own = everythingOf(app, app.workspaceId)
+  const before = await everythingOf(app, app.otherWorkspaceId)
+  const own = await everythingOf(app, app.workspaceId)
   const routes = keyRoutes(app).filter(({ path }) => path.includes(':'))
   const ask = async (route: Route, id: string, key: string): Promise<RestAnswer> => {
     const { body, named } = expected(route)
@@ -437,8 +443,8 @@ t.test('an id of another workspace does not exist at any route, and its rows sta
       if (id === theirs[of]) t.match(details, { id })
     }
   }
-  t.same(everythingOf(app, app.otherWorkspaceId), before)
-  t.same(everythingOf(app, app.workspaceId), own)
+  t.same(await everythingOf(app, app.otherWorkspaceId), before)
+  t.same(await everythingOf(app, app.workspaceId), own)
 
   const last = ({ method, path }: Route): number =>
     path === '/workspaces/:id' && method === 'DELETE' ? 3 : method === 'DELETE' ? 2 : path.endsWith('/cancel') ? 1 : 0
@@ -493,7 +499,7 @@ async function keysOfAll(app: TestDaemon): Promise<ReadonlyMap<string, string>> 
 
 async function memberWith(app: TestDaemon, role: Role): Promise<string> {
   const find = 'select user_id as id from members where workspace_id = ? and role = ?'
-  const [there] = app.rows<{ id: string }>(find, app.workspaceId, role)
+  const [there] = await app.rows<{ id: string }>(find, app.workspaceId, role)
   if (there !== undefined) return there.id
   const user = 'insert into users (id, email, full_name, created_at) values (?, ?, ?, 0)'
   const member = 'insert into members (id, workspace_id, user_id, role, joined_at) values (?, ?, ?, ?, 0)'
@@ -509,9 +515,9 @@ const unknownId = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
 t.test('every role and scope is allowed at every route what the interface says, and no more', async (t) => {
   const app = await testDaemon(t, { settings: { sms } })
   const keys = await keysOfAll(app)
-  const before = everythingOf(app, app.workspaceId)
+  const before = await everythingOf(app, app.workspaceId)
   for (const route of keyRoutes(app)) await walkRoles(t, app, route, keys)
-  t.same(everythingOf(app, app.workspaceId), before, 'nothing of it has changed anything')
+  t.same(await everythingOf(app, app.workspaceId), before, 'nothing of it has changed anything')
   t.same(app.errors, [])
 })
 

@@ -1,4 +1,5 @@
 /** Replies to messages, octet by octet where it matters: questions, EDNS, sizes, rates, transfers. */
+
 import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dns-packet'
 import fc from 'fast-check'
 import t from 'tap'
@@ -6,6 +7,7 @@ import { parseQuery } from '../../../src/servers/dns/query.js'
 import { Responder } from '../../../src/servers/dns/responder.js'
 import { defaultResponseRate, ResponseRateLimiter } from '../../../src/servers/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../../src/workspaces/domains/zone/zone.js'
+import { collect } from '../../helpers/collect.js'
 import { networks } from '../../helpers/config-values.js'
 import { largeKey, literalZone } from '../../helpers/dns/literal-zone.js'
 
@@ -54,8 +56,8 @@ function read(message: Buffer | null | undefined): Read {
   return { ...packet, size: message.length }
 }
 
-function ask(asked: Asked, responder = responderOf()): Read {
-  return read(responder.respondOverUdp(query(asked), client))
+async function ask(asked: Asked, responder = responderOf()): Promise<Read> {
+  return read(await responder.respondOverUdp(query(asked), client))
 }
 
 const dataOf = (records: readonly Answer[] | undefined): unknown =>
@@ -71,7 +73,7 @@ t.test('each kind of record is answered with authority', async (t) => {
     ['z.test', 'SOA', [{ mname: 'ns.z.test', rname: 'postmaster.z.test', serial: 7 }]],
   ]
   for (const [name, type, answers] of rows) {
-    const reply = ask({ name, type })
+    const reply = await ask({ name, type })
     t.match(reply, { id: 4711, rcode: 'NOERROR', flag_qr: true, flag_aa: true, flag_ra: false, flag_tc: false })
     t.match(dataOf(reply.answers), answers, `${name} ${type}`)
     t.ok(reply.answers?.every((record) => record.name === name))
@@ -79,7 +81,7 @@ t.test('each kind of record is answered with authority', async (t) => {
 })
 
 t.test('a text is split into strings of 255 octets', async (t) => {
-  const { answers } = ask({ name: 'dkim1.0123456789abcdef0123._domainkey.z.test', type: 'TXT' })
+  const { answers } = await ask({ name: 'dkim1.0123456789abcdef0123._domainkey.z.test', type: 'TXT' })
   const [strings] = dataOf(answers) as [Buffer[]]
   t.same(
     strings.map(({ length }) => length),
@@ -89,8 +91,8 @@ t.test('a text is split into strings of 255 octets', async (t) => {
 })
 
 t.test('addresses of hosts that an answer names are added', async (t) => {
-  t.match(dataOf(ask({ name: 'z.test', type: 'MX' }).additionals), ['192.0.2.1', '2001:db8::1'])
-  t.match(dataOf(ask({ name: 'z.test', type: 'NS' }).additionals), ['192.0.2.1'])
+  t.match(dataOf((await ask({ name: 'z.test', type: 'MX' })).additionals), ['192.0.2.1', '2001:db8::1'])
+  t.match(dataOf((await ask({ name: 'z.test', type: 'NS' })).additionals), ['192.0.2.1'])
 })
 
 t.test('a missing name or type is answered with the SOA record, for five minutes', async (t) => {
@@ -104,44 +106,44 @@ t.test('a missing name or type is answered with the SOA record, for five minutes
     ['z.test', 'DS', 'NOERROR'],
   ] as const
   for (const [name, type, rcode] of rows) {
-    const reply = ask({ name, type })
+    const reply = await ask({ name, type })
     t.match(reply, { rcode, flag_aa: true, answers: { length: 0 } }, `${name} ${type}`)
     t.match(reply.authorities, [{ type: 'SOA', name: 'z.test', ttl: 300, data: { minimum: 300 } }])
   }
 })
 
 t.test('a question of type ANY gets one kind of record', async (t) => {
-  const { answers } = ask({ name: 'mx.z.test', type: 'ANY' })
+  const { answers } = await ask({ name: 'mx.z.test', type: 'ANY' })
   t.same(dataOf(answers), ['192.0.2.1'])
-  t.match(ask({ name: '_domainkey.z.test', type: 'ANY' }), { rcode: 'NOERROR', answers: { length: 0 } })
+  t.match(await ask({ name: '_domainkey.z.test', type: 'ANY' }), { rcode: 'NOERROR', answers: { length: 0 } })
 })
 
 t.test('names outside the zone are refused without authority', async (t) => {
   for (const name of ['test', '.', 'example.com', 'az.test', 'z.test.evil.test']) {
-    t.match(ask({ name }), { rcode: 'REFUSED', flag_aa: false, authorities: { length: 0 } }, name)
+    t.match(await ask({ name }), { rcode: 'REFUSED', flag_aa: false, authorities: { length: 0 } }, name)
   }
 })
 
 t.test('only class IN is known', async (t) => {
   for (const name of ['CH', 'ANY'] as const) {
     const questions = [{ name: 'z.test', type: 'TXT' as const, class: name }]
-    t.match(ask({ questions }), { rcode: 'REFUSED', flag_aa: false }, name)
+    t.match(await ask({ questions }), { rcode: 'REFUSED', flag_aa: false }, name)
   }
 })
 
 t.test('the question is echoed in its letters, and so is the name of its answers', async (t) => {
-  const reply = responderOf().respondOverUdp(query({ name: 'mX.Z.tEsT', type: 'A' }), client)
+  const reply = await responderOf().respondOverUdp(query({ name: 'mX.Z.tEsT', type: 'A' }), client)
   t.match(read(reply), { questions: [{ name: 'mX.Z.tEsT' }], answers: [{ name: 'mX.Z.tEsT', data: '192.0.2.1' }] })
 })
 
 t.test('recursion is never offered; the RD bit is copied', async (t) => {
-  t.match(ask({ flags: 0x0100 }), { flag_rd: true, flag_ra: false })
-  t.match(ask({ flags: 0 }), { flag_rd: false, flag_ra: false })
+  t.match(await ask({ flags: 0x0100 }), { flag_rd: true, flag_ra: false })
+  t.match(await ask({ flags: 0 }), { flag_rd: false, flag_ra: false })
 })
 
 t.test('other opcodes are not implemented', async (t) => {
   for (const opcode of [1, 2, 4, 5, 15]) {
-    const reply = responderOf().respondOverUdp(query({ flags: opcode << 11 }), client)
+    const reply = await responderOf().respondOverUdp(query({ flags: opcode << 11 }), client)
     t.equal(reply?.readUInt16BE(2), 0x8000 | (opcode << 11) | 4)
   }
 })
@@ -155,7 +157,7 @@ t.test('a message that is no question gets no reply, and a malformed one gets FO
     return changed
   }
   const silent = [Buffer.alloc(0), whole.subarray(0, 11), with16(2, 0x8000)]
-  for (const message of silent) t.equal(responder.respondOverUdp(message, client), null)
+  for (const message of silent) t.equal(await responder.respondOverUdp(message, client), null)
   const pointer = Buffer.concat([whole.subarray(0, 12), Buffer.of(0xc0, 12, 0, 1, 0, 1)])
   const long = query({ name: Array(64).fill('abc').join('.'), payload: null })
   const broken = [
@@ -171,7 +173,7 @@ t.test('a message that is no question gets no reply, and a malformed one gets FO
     query({ payload: 512 }).subarray(0, -3),
   ]
   for (const [at, message] of broken.entries()) {
-    const reply = responder.respondOverUdp(message, client)
+    const reply = await responder.respondOverUdp(message, client)
     t.equal((reply?.readUInt16BE(2) ?? 0) & 0x800f, 0x8001, `${at}`)
     t.equal(reply?.readUInt16BE(0), 4711)
   }
@@ -185,19 +187,24 @@ t.test('a dot within a label does not separate labels', async (t) => {
 
 t.test('EDNS is answered when the query has it', async (t) => {
   const opt = (reply: Read): unknown => reply.additionals?.find(({ type }) => type === 'OPT')
-  t.match(opt(ask({ name: 'mx.z.test' })), { udpPayloadSize: 1232, ednsVersion: 0, extendedRcode: 0, flag_do: false })
-  t.equal(opt(ask({ name: 'mx.z.test', payload: null })), undefined)
+  t.match(opt(await ask({ name: 'mx.z.test' })), {
+    udpPayloadSize: 1232,
+    ednsVersion: 0,
+    extendedRcode: 0,
+    flag_do: false,
+  })
+  t.equal(opt(await ask({ name: 'mx.z.test', payload: null })), undefined)
   const additional = { type: 'OPT', name: '.', udpPayloadSize: 1232, options: [] }
   const secure = { ...additional, flags: 0x8000 } as unknown as Answer
-  t.match(opt(ask({ additionals: [secure] })), { flag_do: true })
+  t.match(opt(await ask({ additionals: [secure] })), { flag_do: true })
   const newer = { ...additional, flags: 0, ednsVersion: 1 } as unknown as Answer
-  t.match(opt(ask({ additionals: [newer] })), { ednsVersion: 0, extendedRcode: 1 }, 'BADVERS')
-  t.match(ask({ additionals: [secure, secure] }), { rcode: 'FORMERR' }, 'two of them')
-  t.match(ask({ authorities: [secure], additionals: [] }), { rcode: 'FORMERR' }, 'in the wrong place')
+  t.match(opt(await ask({ additionals: [newer] })), { ednsVersion: 0, extendedRcode: 1 }, 'BADVERS')
+  t.match(await ask({ additionals: [secure, secure] }), { rcode: 'FORMERR' }, 'two of them')
+  t.match(await ask({ authorities: [secure], additionals: [] }), { rcode: 'FORMERR' }, 'in the wrong place')
 })
 
 t.test('a key of 2048 bits fits a client without EDNS', async (t) => {
-  const reply = ask({ name: 'dkim1.0123456789abcdef0123._domainkey.z.test', type: 'TXT', payload: null })
+  const reply = await ask({ name: 'dkim1.0123456789abcdef0123._domainkey.z.test', type: 'TXT', payload: null })
   t.match(reply, { flag_tc: false, answers: { length: 1 } })
   t.ok(reply.size <= 512)
 })
@@ -205,23 +212,23 @@ t.test('a key of 2048 bits fits a client without EDNS', async (t) => {
 t.test('a reply that does not fit is truncated to nothing, and complete over TCP', async (t) => {
   for (const payload of [null, 0, 4096, 65_535]) {
     const asked = { name: 'large.z.test', type: 'TXT', payload }
-    t.match(ask(asked), { flag_tc: true, rcode: 'NOERROR', answers: { length: 0 } }, `${payload}`)
-    const [whole] = responderOf().respondOverTcp(query(asked), client)
+    t.match(await ask(asked), { flag_tc: true, rcode: 'NOERROR', answers: { length: 0 } }, `${payload}`)
+    const [whole] = await collect(responderOf().respondOverTcp(query(asked), client))
     t.match(read(whole), { flag_tc: false, answers: { length: 1 } })
   }
 })
 
 t.test('equal replies to one network are limited, whatever source address is forged', async (t) => {
   const responder = responderOf({ burst: 2 })
-  const outcome = (asked: Asked, from: string): string => {
-    const reply = responder.respondOverUdp(query(asked), from)
+  const outcome = async (asked: Asked, from: string): Promise<string> => {
+    const reply = await responder.respondOverUdp(query(asked), from)
     return reply === null ? 'nothing' : read(reply).flag_tc ? 'cut' : 'whole'
   }
-  const outcomes = (asked: (at: number) => Asked, from: (at: number) => string): string =>
-    [0, 1, 2, 3, 4, 5].map((at) => outcome(asked(at), from(at))).join(' ')
+  const outcomes = async (asked: (at: number) => Asked, from: (at: number) => string): Promise<string> =>
+    (await Promise.all([0, 1, 2, 3, 4, 5].map((at) => outcome(asked(at), from(at))))).join(' ')
   const limited = 'whole whole nothing cut nothing cut'
   t.equal(
-    outcomes(
+    await outcomes(
       () => ({ name: 'mx.z.test' }),
       (at) => `198.51.100.${at}`,
     ),
@@ -229,7 +236,7 @@ t.test('equal replies to one network are limited, whatever source address is for
     'a network',
   )
   t.equal(
-    outcomes(
+    await outcomes(
       () => ({ name: 'mx.z.test' }),
       (at) => `2001:db8:0:0${at}::1`,
     ),
@@ -237,7 +244,7 @@ t.test('equal replies to one network are limited, whatever source address is for
     'a network of IPv6',
   )
   t.equal(
-    outcomes(
+    await outcomes(
       (at) => ({ name: `x${at}.z.test` }),
       () => '192.0.2.1',
     ),
@@ -245,7 +252,7 @@ t.test('equal replies to one network are limited, whatever source address is for
     'names that are not there',
   )
   t.equal(
-    outcomes(
+    await outcomes(
       (at) => ({ name: `x${at}.test` }),
       () => '192.0.2.1',
     ),
@@ -254,7 +261,7 @@ t.test('equal replies to one network are limited, whatever source address is for
   )
   const free = 'whole whole whole whole whole whole'
   t.equal(
-    outcomes(
+    await outcomes(
       () => ({ name: 'mx.z.test' }),
       (at) => `192.0.${at}.1`,
     ),
@@ -262,7 +269,7 @@ t.test('equal replies to one network are limited, whatever source address is for
     'other networks',
   )
   t.equal(
-    outcomes(
+    await outcomes(
       () => ({ name: 'mx.z.test' }),
       () => '127.0.0.1',
     ),
@@ -283,22 +290,22 @@ t.test('the rate limit refills with time, and is bounded in memory', async (t) =
 
 t.test('the zone is transferred to secondaries only, between two SOA records', async (t) => {
   const responder = responderOf()
-  const types = (from: string, asked: Asked): string =>
-    [...responder.respondOverTcp(query(asked), from)]
+  const types = async (from: string, asked: Asked): Promise<string> =>
+    (await collect(responder.respondOverTcp(query(asked), from)))
       .map(read)
       .map(({ rcode, answers = [] }) => `${rcode} ${answers.map(({ type }) => type).join(' ')}`)
       .join(' / ')
   const all = 'NOERROR SOA NS NS CAA MX A AAAA A TXT TXT SOA'
-  t.equal(types(secondary, { type: 'AXFR' }), all)
-  t.equal(types(`::ffff:${secondary}`, { type: 'AXFR' }), all)
+  t.equal(await types(secondary, { type: 'AXFR' }), all)
+  t.equal(await types(`::ffff:${secondary}`, { type: 'AXFR' }), all)
   for (const [from, name] of [
     [client, 'z.test'],
     [secondary, 'mx.z.test'],
     [secondary, 'other.test'],
   ] as const) {
-    t.equal(types(from, { type: 'AXFR', name }), 'REFUSED ', `${from} ${name}`)
+    t.equal(await types(from, { type: 'AXFR', name }), 'REFUSED ', `${from} ${name}`)
   }
-  t.match(read(responder.respondOverUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
+  t.match(read(await responder.respondOverUdp(query({ type: 'AXFR' }), secondary)), { rcode: 'NOTIMP' })
 })
 
 const sinceSerial = (serial: number): Asked => {
@@ -308,14 +315,14 @@ const sinceSerial = (serial: number): Asked => {
 
 t.test('an incremental transfer is the complete zone, or the SOA record if the secondary is up to date', async (t) => {
   const responder = responderOf()
-  const count = (serial: number): unknown =>
-    read([...responder.respondOverTcp(query(sinceSerial(serial)), secondary)][0]).answers?.length
-  t.equal(count(6), 11)
-  t.equal(count(7), 1)
-  t.equal(count(8), 1, 'it knows more than we do')
-  t.equal(count(0xffff_fff0), 11, 'a serial goes round')
-  t.match(read(responder.respondOverUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
-  t.match(read(responder.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
+  const count = async (serial: number): Promise<unknown> =>
+    read((await collect(responder.respondOverTcp(query(sinceSerial(serial)), secondary)))[0]).answers?.length
+  t.equal(await count(6), 11)
+  t.equal(await count(7), 1)
+  t.equal(await count(8), 1, 'it knows more than we do')
+  t.equal(await count(0xffff_fff0), 11, 'a serial goes round')
+  t.match(read(await responder.respondOverUdp(query(sinceSerial(6)), secondary)).answers, [{ type: 'SOA' }])
+  t.match(read(await responder.respondOverUdp(query(sinceSerial(6)), client)), { rcode: 'REFUSED' })
 })
 
 t.test('a large zone is sent in several valid messages', async (t) => {
@@ -327,11 +334,11 @@ t.test('a large zone is sent in several valid messages', async (t) => {
   }))
   const large: ServiceZone = {
     ...zone,
-    *readPages() {
+    async *readPages() {
       yield many
     },
   }
-  const messages = [...responderOf({ zone: large }).respondOverTcp(query({ type: 'AXFR' }), secondary)]
+  const messages = await collect(responderOf({ zone: large }).respondOverTcp(query({ type: 'AXFR' }), secondary))
   t.ok(messages.length > 4)
   t.ok(messages.every(({ length }) => length < 17_000))
   const answers = messages.map(read).flatMap((message) => message.answers ?? [])
@@ -346,24 +353,24 @@ t.test('a transfer during which the zone changes is aborted, and nothing is logg
   const faults: unknown[] = []
   const responder = responderOf({ zone: literalZone(() => serial), faults })
   const messages = responder.respondOverTcp(query({ type: 'AXFR' }), secondary)
-  const walk = (): void => {
-    for (const _ of messages) serial += 1
+  const walk = async (): Promise<void> => {
+    for await (const _ of messages) serial += 1
   }
   serial = 8
-  t.doesNotThrow(walk, 'a change before it begins')
+  await t.resolves(walk(), 'a change before it begins')
   const changing = responderOf({ zone: literalZone(() => (serial += 1)), faults })
-  t.throws(() => [...changing.respondOverTcp(query({ type: 'AXFR' }), secondary)], /has changed/)
+  await t.rejects(collect(changing.respondOverTcp(query({ type: 'AXFR' }), secondary)), /has changed/)
   t.same(faults, [])
 })
 
 t.test('an internal error is SERVFAIL, and logged at intervals', async (t) => {
   const faults: unknown[] = []
-  const findRecords = (): never => {
+  const findRecords = async (): Promise<never> => {
     throw new Error('the disk is gone')
   }
   const responder = responderOf({ zone: { ...literalZone(), findRecords }, faults })
   for (let count = 0; count < 3; count += 1)
-    t.match(ask({ name: 'z.test' }, responder), { rcode: 'SERVFAIL', flag_aa: false })
+    t.match(await ask({ name: 'z.test' }, responder), { rcode: 'SERVFAIL', flag_aa: false })
   t.equal(faults.length, 1)
 })
 
@@ -386,9 +393,12 @@ t.test('no message makes the responder throw, and every reply can be parsed', as
     damaged,
     fc.uint8Array({ maxLength: 600 }).map((octets) => Buffer.from(octets)),
   )
-  fc.assert(
-    fc.property(any, (message) => {
-      const replies = [responder.respondOverUdp(message, client), ...responder.respondOverTcp(message, secondary)]
+  await fc.assert(
+    fc.asyncProperty(any, async (message) => {
+      const replies = [
+        await responder.respondOverUdp(message, client),
+        ...(await collect(responder.respondOverTcp(message, secondary))),
+      ]
       for (const reply of replies) {
         if (reply === null) continue
         if (reply.length > 17_000) return false

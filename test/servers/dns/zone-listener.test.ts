@@ -114,7 +114,7 @@ t.test('a long transfer to a slow client leaves no listeners behind at each wait
   let [most, waits, got] = [0, 0, 0]
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('drain', () => (waits += 1))
-    const respondOverTcp = function* (): Generator<Buffer> {
+    const respondOverTcp = async function* (): AsyncGenerator<Buffer> {
       for (let left = count; left > 0; left -= 1) {
         most = Math.max(most, socket.listenerCount('close'))
         yield Buffer.alloc(size)

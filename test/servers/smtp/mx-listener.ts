@@ -41,7 +41,7 @@ export function mxRooms(
 ): UsedRooms {
   return {
     recipients: {
-      check: (address) => {
+      check: async (address) => {
         const found = checkRecipient(address)
         return typeof found === 'string' ? found : { alone: false, greylisting: null, forwardRule: null, ...found }
       },
@@ -49,7 +49,7 @@ export function mxRooms(
     acceptor: { accept: accept ?? (async (message) => ({ id: `mail-${taken.push(message)}` })) },
     blockLists: { find: findListings },
     allowLists: { find: async () => [] },
-    greylist: { applies: () => false, check: () => 0 },
+    greylist: { applies: () => false, check: async () => 0 },
     disk: { hasRoom: hasDiskSpace },
   }
 }

@@ -54,7 +54,7 @@ async function answer(session: SmtpSession, connection: TestConnection, line: st
   const raw = Buffer.from(line)
   if (line.startsWith('MAIL')) return session.mail(raw)
   if (line.startsWith('RCPT')) return session.rcpt(raw)
-  if (line.startsWith('AUTH ')) return session.checkAuth?.() ?? session.auth?.(line.slice(5)) ?? null
+  if (line.startsWith('AUTH ')) return session.checkAuth?.() ?? (await session.auth?.(line.slice(5))) ?? null
   if (line.startsWith('DATA ')) return sendMessage(session, connection, Buffer.from(line.slice(5)))
   session.reset()
   return flushed

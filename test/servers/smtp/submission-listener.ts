@@ -54,13 +54,13 @@ export interface SubmissionChanges extends Partial<SubmissionDeps> {
   readonly accept?: SubmissionDeps['acceptor']['accept']
 }
 
-function authenticateKey(password: string): Principal {
+async function authenticateKey(password: string): Promise<Principal> {
   const principal = keys[password]
   if (principal === undefined) throw new Refusal('bad-credentials', 'Authentication credentials invalid')
   return principal
 }
 
-function checkExampleSender(_principal: Principal, from: Address | ''): void {
+async function checkExampleSender(_principal: Principal, from: Address | ''): Promise<void> {
   if (from === '' || domainOf(from) === 'example.test') return
   throw new Refusal('sender-not-verified', `${domainOf(from)} is not a verified domain of the workspace`)
 }

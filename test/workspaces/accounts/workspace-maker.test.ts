@@ -32,11 +32,15 @@ async function openPeople(t: Test) {
   const member = (workspace_id: string, user_id: string, role: string) =>
     row('members', { id: `${workspace_id} ${user_id}`, workspace_id, user_id, role })
   await database.commit([
-    ...['ws_1', 'ws_2', 'ws_3'].map((id) => row('workspaces', { id, slug: id })),
-    ...[member('ws_1', 'anna', 'owner'), member('ws_2', 'anna', 'owner'), member('ws_3', 'carl', 'owner')],
-    ...[member('ws_1', 'ben', 'admin'), member('ws_1', 'carl', 'member'), initOperatorWorkspace('ws_1')],
+    ...(await Promise.all(['ws_1', 'ws_2', 'ws_3'].map((id) => row('workspaces', { id, slug: id })))),
+    ...[
+      await member('ws_1', 'anna', 'owner'),
+      await member('ws_2', 'anna', 'owner'),
+      await member('ws_3', 'carl', 'owner'),
+    ],
+    ...[await member('ws_1', 'ben', 'admin'), await member('ws_1', 'carl', 'member'), initOperatorWorkspace('ws_1')],
   ])
-  return (userId: string, workspaceId: string, create_workspaces: 'owners' | 'operator'): string => {
+  return async (userId: string, workspaceId: string, create_workspaces: 'owners' | 'operator'): Promise<string> => {
     const principal: Principal = {
       ...{ workspaceId, userId, keyId: null, role: 'member', scopes: ['full'], allowedDomains: [], sender: null },
     }
@@ -46,21 +50,25 @@ async function openPeople(t: Test) {
 
 t.test('owners: with the plan of the workspace in which they act, or else of their oldest', async (t) => {
   const makersWorkspace = await openPeople(t)
-  t.equal(makersWorkspace('anna', 'ws_2', 'owners'), 'ws_2')
-  t.equal(makersWorkspace('carl', 'ws_1', 'owners'), 'ws_3', 'never that of another owner')
-  t.throws(() => makersWorkspace('ben', 'ws_1', 'owners'), {
+  t.equal(await makersWorkspace('anna', 'ws_2', 'owners'), 'ws_2')
+  t.equal(await makersWorkspace('carl', 'ws_1', 'owners'), 'ws_3', 'never that of another owner')
+  await t.rejects(() => makersWorkspace('ben', 'ws_1', 'owners'), {
     kind: 'forbidden',
     message: /who owns a workspace .*create_workspaces = "owners".*ask the operator/,
   })
-  t.throws(() => makersWorkspace('anna', 'ws_3', 'owners'), { message: /wrong or revoked/ }, 'not a member any more')
+  await t.rejects(
+    () => makersWorkspace('anna', 'ws_3', 'owners'),
+    { message: /wrong or revoked/ },
+    'not a member any more',
+  )
 })
 
 t.test('operator: owner and admins of the workspace of the operator alone', async (t) => {
   const makersWorkspace = await openPeople(t)
-  t.equal(makersWorkspace('anna', 'ws_2', 'operator'), 'ws_1')
-  t.equal(makersWorkspace('ben', 'ws_1', 'operator'), 'ws_1')
+  t.equal(await makersWorkspace('anna', 'ws_2', 'operator'), 'ws_1')
+  t.equal(await makersWorkspace('ben', 'ws_1', 'operator'), 'ws_1')
   for (const workspaceId of ['ws_1', 'ws_3']) {
-    t.throws(() => makersWorkspace('carl', workspaceId, 'operator'), {
+    await t.rejects(() => makersWorkspace('carl', workspaceId, 'operator'), {
       kind: 'forbidden',
       message: /only the operator .*create_workspaces = "operator"/,
     })

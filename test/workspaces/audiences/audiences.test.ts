@@ -141,8 +141,10 @@ t.test('a cursor far down the list points to the row that counting would find', 
   await many('ws_2', 'b', 50)
   const inA = { workspaceId: 'ws_1', audienceId: 'a' }
   t.same(
-    [inA, { ...inA, audienceId: null }, { ...inA, audienceId: 'b' }].map((filter) =>
-      countContacts(database.read, filter),
+    await Promise.all(
+      [inA, { ...inA, audienceId: null }, { ...inA, audienceId: 'b' }].map((filter) =>
+        countContacts(database.read, filter),
+      ),
     ),
     [25_000, 25_100, 0],
   )
@@ -163,23 +165,25 @@ t.test('a cursor far down the list points to the row that counting would find', 
 
 t.test('every read walks an index, and nothing is sorted', async (t) => {
   const seen = new Map<string, readonly unknown[]>()
-  const watching: Read = (sql, parameters) => {
+  const watching: Read = async (sql, parameters) => {
     seen.set(sql, parameters)
     return database.read(sql, parameters)
   }
   for (const audienceId of ['a', null]) {
     const filter = { workspaceId: 'ws_1', audienceId }
-    countContacts(watching, filter)
+    await countContacts(watching, filter)
     await listContacts(watching, filter, { offset: 50, limit: 10 })
   }
-  contactById(watching, 'ws_1', 'x')
-  findContactInAudience(watching, 'ws_1', 'a', 'x')
-  findContactIds(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
-  audienceById(watching, 'ws_1', 'a')
+  await contactById(watching, 'ws_1', 'x')
+  await findContactInAudience(watching, 'ws_1', 'a', 'x')
+  await findContactIds(watching, { workspaceId: 'ws_1', audienceId: 'a' }, 'a@b.test' as Address)
+  await audienceById(watching, 'ws_1', 'a')
   await listAudiences(watching, 'ws_1', { limit: 1, offset: 1 })
   t.equal(seen.size, 10)
   for (const [sql, parameters] of seen) {
-    const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail)
+    const plan = (await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map(
+      ({ detail }) => detail,
+    )
     t.ok(
       plan.every((detail) => detail.startsWith('SEARCH ') && !/TEMP B-TREE/.test(detail)),
       `${sql}: ${plan.join('; ')}`,
@@ -188,7 +192,7 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     if (/coalesce\("audience_id"/.test(sql)) t.match(plan.join(), /<expr>=\?/, 'nor in other audiences')
     if (/offset/.test(sql) && /"contacts"/.test(sql)) t.match(plan.join(), /COVERING INDEX/, 'a step reads no rows')
   }
-  t.same(listPendingRemovals(database.read, {}), [])
+  t.same(await listPendingRemovals(database.read, {}), [])
 })
 
 t.test('a removal that a fault interrupts resumes by itself', async (t) => {
@@ -209,8 +213,9 @@ t.test('a removal that a fault interrupts resumes by itself', async (t) => {
     log: { error: (about: unknown) => faults.push(about) },
     retryDelay: 1,
   })
-  await waitUntil('all are gone', () => listPendingRemovals(database.read, {}).length === 0)
-  t.equal(countContacts(database.read, { workspaceId: 'ws_3', audienceId: null }), 0)
+  await removals.resume()
+  await waitUntil('all are gone', async () => (await listPendingRemovals(database.read, {})).length === 0)
+  t.equal(await countContacts(database.read, { workspaceId: 'ws_3', audienceId: null }), 0)
   t.equal(faults.length, 1)
   await removals.stop()
 })

@@ -34,8 +34,8 @@ t.test('behind more than a step', async (t) => {
   await add('long', range(1, 3 * ROW_STEP), 0)
   await add('long', [3 * ROW_STEP + 1], 1)
   let steps = 0
-  const read: typeof database.read = (sql, parameters) => {
-    const rows = database.read<never>(sql, parameters)
+  const read: typeof database.read = async (sql, parameters) => {
+    const rows = await database.read<never>(sql, parameters)
     steps += 1
     t.ok(rows.length <= ROW_STEP)
     return rows
@@ -80,12 +80,12 @@ t.test('the counts after any changes', async (t) => {
         await database.commit([{ sql: statements[act as keyof typeof statements], parameters }])
       }
       for (const list of ['one', 'two', 'all']) {
-        const [counted] = database.read<{ contacts: number; subscribed: number }>(
+        const [counted] = await database.read<{ contacts: number; subscribed: number }>(
           `select count(*) as contacts, coalesce(sum(subscribed), 0) as subscribed from contacts
             where workspace_id = ? and (? = 'all' or audience_id = ?)`,
           [workspaceId, list, list],
         )
-        t.same(countSubscribed(database.read, workspaceId, list), counted, list)
+        t.same(await countSubscribed(database.read, workspaceId, list), counted, list)
       }
     }),
     { numRuns: 60 },
@@ -93,5 +93,5 @@ t.test('the counts after any changes', async (t) => {
 })
 
 t.test('the counts of an audience without contacts', async (t) => {
-  t.same(countSubscribed(database.read, 'ws_1', 'absent'), { contacts: 0, subscribed: 0 })
+  t.same(await countSubscribed(database.read, 'ws_1', 'absent'), { contacts: 0, subscribed: 0 })
 })

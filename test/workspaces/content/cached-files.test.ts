@@ -22,8 +22,8 @@ interface Store {
   readonly database: Database
   now: number
   readonly add: (bytes: AsyncIterable<Buffer> | readonly Buffer[], workspaceId?: string) => Promise<CachedFile>
-  readonly count: (table: 'cached_files' | 'cached_file_chunks') => number
-  readonly total: (workspaceId?: string) => number
+  readonly count: (table: 'cached_files' | 'cached_file_chunks') => Promise<number>
+  readonly total: (workspaceId?: string) => Promise<number>
   /** Rows of each commit. */
   readonly commits: (readonly Write[])[]
 }
@@ -45,10 +45,10 @@ async function store(t: Test, most?: number): Promise<Store> {
       const source = Symbol.asyncIterator in bytes ? bytes : Readable.from(bytes)
       return storeFile(deps, { workspaceId, name: 'a.bin', contentType: 'text/csv', bytes: source })
     },
-    count: (table) => read<{ n: number }>(`select count(*) n from ${table}`, [])[0]?.n ?? -1,
-    total: (workspaceId = 'ws_1') =>
-      read<{ bytes: number }>('select bytes from cached_file_totals where workspace_id = ?', [workspaceId])[0]?.bytes ??
-      0,
+    count: async (table) => (await read<{ n: number }>(`select count(*) n from ${table}`, []))[0]?.n ?? -1,
+    total: async (workspaceId = 'ws_1') =>
+      (await read<{ bytes: number }>('select bytes from cached_file_totals where workspace_id = ?', [workspaceId]))[0]
+        ?.bytes ?? 0,
   }
   return self
 }
@@ -64,7 +64,7 @@ t.test('a file is read back byte for byte, whatever the pieces in which it arriv
     t.match(file, { size: bytes.length, complete: 1, created_at: START, name: 'a.bin', content_type: 'text/csv' })
     t.ok((await readFileBytes(files.database.read, file))?.equals(bytes), `${size}`)
   }
-  t.equal(files.count('cached_file_chunks'), 12)
+  t.equal(await files.count('cached_file_chunks'), 12)
   const largest = Math.max(
     ...files.commits
       .flat()
@@ -81,15 +81,14 @@ t.test('a file belongs to its workspace, and exists only when it is complete', a
   let seen: readonly unknown[] = []
   async function* looking(): AsyncGenerator<Buffer> {
     yield Buffer.alloc(300_000)
-    seen = read<{ key: string }>('select key from cached_files', []).map(({ key }) =>
-      findFile(read, { workspaceId: 'ws_1', key }),
-    )
+    const keys = await read<{ key: string }>('select key from cached_files', [])
+    seen = await Promise.all(keys.map(({ key }) => findFile(read, { workspaceId: 'ws_1', key })))
     yield Buffer.alloc(1)
   }
   const { key } = await files.add(looking())
   t.same(seen, [undefined])
-  t.equal(findFile(read, { workspaceId: 'ws_1', key })?.size, 300_001)
-  t.equal(findFile(read, { workspaceId: 'ws_2', key }), undefined)
+  t.equal((await findFile(read, { workspaceId: 'ws_1', key }))?.size, 300_001)
+  t.equal(await findFile(read, { workspaceId: 'ws_2', key }), undefined)
 })
 
 t.test('an interrupted upload leaves nothing', async (t) => {
@@ -99,22 +98,22 @@ t.test('an interrupted upload leaves nothing', async (t) => {
     throw new Error('the client is gone')
   }
   await t.rejects(files.add(breaking()), { message: 'the client is gone' })
-  t.same([files.count('cached_files'), files.count('cached_file_chunks'), files.total()], [0, 0, 0])
+  t.same([await files.count('cached_files'), await files.count('cached_file_chunks'), await files.total()], [0, 0, 0])
 })
 
 t.test('a workspace has a storage quota, and removed files free it', async (t) => {
   const files = await store(t, 1_000_000)
   const first = await files.add([Buffer.alloc(600_000)])
-  t.equal(files.total(), 604_096)
+  t.equal(await files.total(), 604_096)
   await t.rejects(files.add([Buffer.alloc(600_000)]), /may have 1000000 bytes/)
-  t.equal(files.total(), 604_096, 'the one that was refused counts no more')
+  t.equal(await files.total(), 604_096, 'the one that was refused counts no more')
   await files.add([Buffer.alloc(600_000)], 'ws_2')
   const atOnce = await Promise.allSettled([1, 2, 3].map(() => files.add([Buffer.alloc(150_000)])))
   t.same(atOnce.map(({ status }) => status).sort(), ['fulfilled', 'fulfilled', 'rejected'])
   files.now += 2 * HOUR
   const usedBefore = first.used_at + 1
   while (await removeExpiredFiles(files.database, { usedBefore, now: files.now })) t.ok(true)
-  t.same([files.total(), files.total('ws_2'), files.count('cached_file_chunks')], [0, 0, 0])
+  t.same([await files.total(), await files.total('ws_2'), await files.count('cached_file_chunks')], [0, 0, 0])
   await files.add([Buffer.alloc(900_000)])
 })
 
@@ -131,17 +130,17 @@ t.test('files unused for long and uploads never completed are removed', async (t
   ])
   t.same(recordFileUse(used, START + USE_INTERVAL - 1), [], 'a use within the hour is written down already')
   await commit(recordFileUse(used, START + 5 * HOUR))
-  const keys = (): unknown =>
-    read<{ key: string }>('select key from cached_files order by used_at', []).map(({ key }) => key)
+  const keys = async (): Promise<unknown> =>
+    (await read<{ key: string }>('select key from cached_files order by used_at', [])).map(({ key }) => key)
   const forget = async (now: number, usedBefore: number): Promise<void> => {
     while (await removeExpiredFiles(files.database, { usedBefore, now })) t.ok(true)
   }
   await forget(START + HOUR, START)
-  t.same(keys(), [old.key, used.key, 'cut'])
+  t.same(await keys(), [old.key, used.key, 'cut'])
   await forget(START + HOUR + 1, START)
-  t.same(keys(), [old.key, used.key])
+  t.same(await keys(), [old.key, used.key])
   await forget(START + HOUR + 1, START + 1)
-  t.same(keys(), [used.key])
+  t.same(await keys(), [used.key])
   t.equal(await readFileBytes(read, old), null)
 })
 
@@ -159,7 +158,7 @@ t.test('a file that is used while it is about to expire stays', async (t) => {
   while (await removeExpiredFiles({ read, commit: slow }, { usedBefore: START + HOUR, now })) t.ok(step < 3)
   t.same(await readFileBytes(read, used), Buffer.alloc(10, 'a'))
   t.equal(await readFileBytes(read, old), null)
-  t.same([files.count('cached_files'), files.count('cached_file_chunks')], [1, 1])
+  t.same([await files.count('cached_files'), await files.count('cached_file_chunks')], [1, 1])
 })
 
 t.test('a step of expiry is small, however large the files', async (t) => {

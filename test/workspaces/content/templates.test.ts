@@ -304,12 +304,13 @@ t.test('the cache keeps the last used templates and drops those it must forget',
   const { database } = await temporaryDatabase(t)
   await database.commit(['a', 'b', 'c'].map((id) => insertTemplate(row(id))))
   const asked: unknown[] = []
-  const read: typeof database.read = (sql, parameters) => {
+  const read: typeof database.read = async (sql, parameters) => {
     asked.push(parameters[1])
     return database.read(sql, parameters)
   }
   const cache = new TemplateCache(read, 5_000)
-  const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => cache.find('ws_1', id)?.id)
+  const subjects: unknown[] = []
+  for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) subjects.push((await cache.find('ws_1', id))?.id)
   t.same(
     [subjects, asked],
     [
@@ -317,15 +318,15 @@ t.test('the cache keeps the last used templates and drops those it must forget',
       ['a', 'b', 'c', 'b'],
     ],
   )
-  t.equal(cache.find('ws_2', 'a'), undefined, 'not in another workspace')
+  t.equal(await cache.find('ws_2', 'a'), undefined, 'not in another workspace')
 
   await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'a' })])
-  t.equal(cache.find('ws_1', 'a')?.id, 'a', 'it has not been dropped yet')
+  t.equal((await cache.find('ws_1', 'a'))?.id, 'a', 'it has not been dropped yet')
   cache.forget('ws_1', 'a')
-  t.equal(cache.find('ws_1', 'a'), undefined)
+  t.equal(await cache.find('ws_1', 'a'), undefined)
   await database.commit([removeTemplate({ workspaceId: 'ws_1', id: 'b' })])
   cache.drop()
-  t.equal(cache.find('ws_1', 'b'), undefined)
+  t.equal(await cache.find('ws_1', 'b'), undefined)
 })
 
 t.test('in a body that is no template, the unsubscribe URL alone is a variable', (t) => {

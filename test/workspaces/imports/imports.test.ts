@@ -53,10 +53,12 @@ const startImport = (database: Database, options: ImportOptions, count: number):
   beginImport(database, { workspaceId: 'ws_1', options, file: lines(count), total: count }, 1_000)
 
 const over = (database: Database, place: ImportRef): Promise<ImportRow> =>
-  waitUntil('the import is over', () => importById(database.read, place).find(({ status }) => status !== 'processing'))
+  waitUntil('the import is over', async () =>
+    (await importById(database.read, place)).find(({ status }) => status !== 'processing'),
+  )
 
-const count = ({ read }: Database, table: string): number =>
-  read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
+const count = async ({ read }: Database, table: string): Promise<number> =>
+  (await read<{ n: number }>(`select count(*) as n from ${table}`, []))[0]?.n ?? -1
 
 t.test('an import that is interrupted after any commit resumes behind it and imports no row twice', async (t) => {
   for (const options of [contacts, suppressions]) {
@@ -64,7 +66,7 @@ t.test('an import that is interrupted after any commit resumes behind it and imp
     const place = await startImport(database, options, 2_050)
     let commits = 0
     let runs = 0
-    for (; importById(database.read, place)[0]?.status === 'processing'; runs += 1) {
+    for (; (await importById(database.read, place))[0]?.status === 'processing'; runs += 1) {
       const stays = runs * 2
       commits = 0
       let stop = (): unknown => undefined
@@ -80,19 +82,22 @@ t.test('an import that is interrupted after any commit resumes behind it and imp
       const runner = runnerOf(t, database, cutting)
       stop = () => void runner.stop()
       await runner.start()
-      await waitUntil('it is cut off or over', () => commits > stays || count(database, 'import_chunks') === 0)
+      await waitUntil(
+        'it is cut off or over',
+        async () => commits > stays || (await count(database, 'import_chunks')) === 0,
+      )
       await runner.stop()
     }
     t.ok(runs > 3, `${runs} runs`)
-    const [row] = importById(database.read, place)
+    const [row] = await importById(database.read, place)
     t.match(row, { status: 'completed', total: 2_050, done: 2_050 })
     const report = { added: 2_009, refused: 41 }
     t.match(JSON.parse(row?.report ?? ''), report)
-    t.equal(count(database, options.kind), 2_009)
-    if (options.kind === 'suppressions') t.equal(count(database, 'audit_log'), 1, 'one act')
+    t.equal(await count(database, options.kind), 2_009)
+    if (options.kind === 'suppressions') t.equal(await count(database, 'audit_log'), 1, 'one act')
     const last = runnerOf(t, database, database.commit)
     await last.start()
-    t.equal(count(database, 'import_chunks'), 0, 'nothing of its file is left')
+    t.equal(await count(database, 'import_chunks'), 0, 'nothing of its file is left')
     t.same(verifyData(file), [])
   }
 })
@@ -112,9 +117,9 @@ t.test('a file that was stored only in part is no import, and the next start rem
     ),
     StorageFault,
   )
-  t.same([count(database, 'imports'), count(database, 'import_chunks')], [0, 1])
+  t.same([await count(database, 'imports'), await count(database, 'import_chunks')], [0, 1])
   await runnerOf(t, database, database.commit).start()
-  t.equal(count(database, 'import_chunks'), 0)
+  t.equal(await count(database, 'import_chunks'), 0)
 })
 
 t.test('an import waits while the disk takes no writes; any other fault ends it with a report', async (t) => {
@@ -141,7 +146,7 @@ t.test('an import waits while the disk takes no writes; any other fault ends it 
   t.match(row, { status: 'failed', done: 0, report: null, finished_at: 5_000 })
   t.same(JSON.parse(row.error ?? ''), { kind: 'internal', message: 'internal error' })
   t.equal(broken.errors.length, 3)
-  await waitUntil('its file is gone', () => count(database, 'import_chunks') === 0)
+  await waitUntil('its file is gone', async () => (await count(database, 'import_chunks')) === 0)
 })
 
 t.test('the running imports of a workspace are limited, and run one after the other', async (t) => {
@@ -160,11 +165,11 @@ t.test('the running imports of a workspace are limited, and run one after the ot
   await runner.start()
   for (const place of places) await over(database, place)
   await runner.stop()
-  t.same([count(database, 'contacts'), count(database, 'imports')], [981, MAX_PENDING_IMPORTS])
+  t.same([await count(database, 'contacts'), await count(database, 'imports')], [981, MAX_PENDING_IMPORTS])
   t.equal(await removeExpiredImports(database, 5_000 + IMPORT_LIFETIME), false)
-  t.equal(count(database, 'imports'), MAX_PENDING_IMPORTS, 'not yet')
+  t.equal(await count(database, 'imports'), MAX_PENDING_IMPORTS, 'not yet')
   await removeExpiredImports(database, 5_001 + IMPORT_LIFETIME)
-  t.equal(count(database, 'imports'), 0)
+  t.equal(await count(database, 'imports'), 0)
 })
 
 t.test('closing a workspace ends its imports at once, without a row after it or anything left', async (t) => {
@@ -177,20 +182,23 @@ t.test('closing a workspace ends its imports at once, without a row after it or 
       commits += 1
       if (commits === 4) {
         await database.commit(closeWorkspace('ws_1', 1))
-        rowsAtTheEnd = count(database, options.kind)
+        rowsAtTheEnd = await count(database, options.kind)
       }
       return database.commit(writes)
     }
     const runner = runnerOf(t, database, closing)
     runner.begin(place)
-    await waitUntil('the import has ended', () => rowsAtTheEnd > -1 && count(database, 'import_chunks') === 0)
+    await waitUntil(
+      'the import has ended',
+      async () => rowsAtTheEnd > -1 && (await count(database, 'import_chunks')) === 0,
+    )
     t.ok(rowsAtTheEnd > 0)
-    t.same([count(database, options.kind), count(database, 'imports')], [rowsAtTheEnd, 0])
+    t.same([await count(database, options.kind), await count(database, 'imports')], [rowsAtTheEnd, 0])
     t.same(runner.errors, [])
     await eraseWorkspace(database, 'ws_1')
-    t.equal(count(database, options.kind), 0)
+    t.equal(await count(database, options.kind), 0)
     await t.rejects(startImport(database, options, 1_001), { message: /is deleted/ })
-    t.equal(count(database, 'import_chunks'), 0)
+    t.equal(await count(database, 'import_chunks'), 0)
   }
 })
 
@@ -207,7 +215,7 @@ t.test('an import within its request ends with its workspace too', async (t) => 
   const journal = createDirectJournal<SuppressionImportReport>(read, 'ws_1')
   const target = { workspaceId: 'ws_1', reason: 'manual' } as const
   await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
-  t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
+  t.equal(await count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
 })
 
 t.test('a database that is opened again continues its imports', async (t) => {

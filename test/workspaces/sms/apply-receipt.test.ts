@@ -10,11 +10,11 @@ import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Receipts extends Awaited<ReturnType<typeof testCodes>> {
   readonly apply: ReceiptApplier['apply']
-  readonly codeOf: (id: string) => CodeRow | undefined
-  readonly partsOf: (id: string) => readonly string[]
+  readonly codeOf: (id: string) => Promise<CodeRow | undefined>
+  readonly partsOf: (id: string) => Promise<readonly string[]>
   readonly eventsOf: (
     id: string,
-  ) => readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[]
+  ) => Promise<readonly { readonly type: string; readonly data: Readonly<Record<string, unknown>> }[]>
 }
 
 async function testReceipts(t: Test): Promise<Receipts> {
@@ -25,13 +25,13 @@ async function testReceipts(t: Test): Promise<Receipts> {
   return {
     ...codes,
     apply: (receipt) => receipts.apply(receipt),
-    codeOf: (id) => read<CodeRow>('select * from sms_codes where id = ?', [id])[0],
-    partsOf: (id) =>
-      read<{ state: string }>('select state from sms_parts where sms_id = ? order by part', [id]).map(
+    codeOf: async (id) => (await read<CodeRow>('select * from sms_codes where id = ?', [id]))[0],
+    partsOf: async (id) =>
+      (await read<{ state: string }>('select state from sms_parts where sms_id = ? order by part', [id])).map(
         ({ state }) => state,
       ),
-    eventsOf: (id) =>
-      read<{ type: string; data: string }>('select type, data from events order by seq', [])
+    eventsOf: async (id) =>
+      (await read<{ type: string; data: string }>('select type, data from events order by seq', []))
         .map(({ type, data }) => ({ type, data: JSON.parse(data) as Record<string, unknown> }))
         .filter(({ data }) => data['sms_id'] === id),
   }
@@ -70,11 +70,11 @@ t.test('delivered, with its time and one event', async (t) => {
     t.equal(await app.apply(ofPart(ids[0] ?? '', state)), 'applied', 'a repeated one, and one that comes later')
     t.equal(await app.apply(ofCode(id, state)), 'applied')
   }
-  t.match(app.codeOf(id), {
+  t.match(await app.codeOf(id), {
     ...{ status: 'pending', delivery: 'delivered', delivered_at: START + 5_000 },
     ...{ failed_at: null, reason: null },
   })
-  const [sent, delivered, ...others] = app.eventsOf(id)
+  const [sent, delivered, ...others] = await app.eventsOf(id)
   t.equal(sent?.type, 'sms.sent')
   t.match(delivered, {
     type: 'sms.delivered',
@@ -88,9 +88,9 @@ t.test('failed: the code stays valid, and a later "delivered" changes nothing', 
   const { id, code } = await sendCode(app)
   t.equal(await app.apply(ofCode(id, 'failed')), 'applied')
   t.equal(await app.apply(ofCode(id, 'delivered')), 'applied')
-  t.match(app.codeOf(id), { status: 'pending', delivery: 'failed', reason: 'undelivered', failed_at: START })
+  t.match(await app.codeOf(id), { status: 'pending', delivery: 'failed', reason: 'undelivered', failed_at: START })
   t.same(
-    app.eventsOf(id).map(({ type, data }) => [type, data['reason']]),
+    (await app.eventsOf(id)).map(({ type, data }) => [type, data['reason']]),
     [
       ['sms.sent', undefined],
       ['sms.failed', 'undelivered'],
@@ -107,11 +107,11 @@ t.test('a receipt never revives a code whose send failed', async (t) => {
   app.provider.answer = async () => refused
   await t.rejects(sendCode(app))
   const [{ id } = { id: '' }] = app.messages
-  const before = app.codeOf(id)
+  const before = await app.codeOf(id)
   t.match(before, { status: 'void', delivery: 'failed', reason: 'refused' })
   t.equal(await app.apply(ofCode(id, 'delivered')), 'applied')
-  t.same(app.codeOf(id), before)
-  t.equal(app.eventsOf(id).length, 1)
+  t.same(await app.codeOf(id), before)
+  t.equal((await app.eventsOf(id)).length, 1)
 })
 
 interface Model {
@@ -164,17 +164,17 @@ t.test('any receipts, one after the other, leave what the model says', async (t)
       await app.apply(messageId === undefined ? ofCode(id, state) : ofPart(messageId, state))
       applyToModel(model, messageId === undefined ? null : part, state)
     }
-    checkCode(t, app, id, model)
+    await checkCode(t, app, id, model)
     outcomes[model.delivery] += 1
   }
   await fc.assert(fc.asyncProperty(sequences, walk))
   t.ok(Math.min(...Object.values(outcomes)) > 20, JSON.stringify(outcomes))
 })
 
-function checkCode(t: Test, app: Receipts, id: string, { parts, delivery }: Model): void {
-  const code = app.codeOf(id)
-  const events = app.eventsOf(id).map(({ type }) => type)
-  const found = { parts: app.partsOf(id), delivery: code?.delivery, status: code?.status, events }
+async function checkCode(t: Test, app: Receipts, id: string, { parts, delivery }: Model): Promise<void> {
+  const code = await app.codeOf(id)
+  const events = (await app.eventsOf(id)).map(({ type }) => type)
+  const found = { parts: await app.partsOf(id), delivery: code?.delivery, status: code?.status, events }
   const expected = {
     parts,
     delivery,
@@ -194,7 +194,7 @@ t.test('receipts of all parts at the same moment', async (t) => {
     const { id, ids } = await sendParts(app, 8)
     const twice = [...ids, ...ids].map((messageId) => app.apply(ofPart(messageId, 'delivered')))
     t.same(new Set(await Promise.all(twice)), new Set(['applied']))
-    checkCode(t, app, id, { parts: ids.map(() => 'delivered'), delivery: 'delivered' })
+    await checkCode(t, app, id, { parts: ids.map(() => 'delivered'), delivery: 'delivered' })
   }
   for (let round = 0; round < 30; round += 1) {
     const { id, ids } = await sendParts(app, 6)
@@ -202,7 +202,7 @@ t.test('receipts of all parts at the same moment', async (t) => {
       ids.map((messageId, place) => app.apply(ofPart(messageId, place === round % 6 ? 'failed' : 'delivered'))),
     )
     const parts = ids.map((_, place) => (place === round % 6 ? ('failed' as const) : ('delivered' as const)))
-    checkCode(t, app, id, { parts, delivery: 'failed' })
+    await checkCode(t, app, id, { parts, delivery: 'failed' })
   }
   t.equal(app.lines.filter(({ level }) => level > 30).length, 0)
 })
@@ -216,9 +216,9 @@ t.test('a receipt that comes before the answer of the provider is applied after 
   }
   const { id } = await sendCode(app)
   t.same(early, ['unknown', 'unknown'])
-  t.equal(app.codeOf(id)?.delivery, 'sent')
-  await waitUntil('the early receipt is applied', () => app.codeOf(id)?.delivery === 'delivered')
-  t.same(app.partsOf(id), ['delivered'])
+  t.equal((await app.codeOf(id))?.delivery, 'sent')
+  await waitUntil('the early receipt is applied', async () => (await app.codeOf(id))?.delivery === 'delivered')
+  t.same(await app.partsOf(id), ['delivered'])
 })
 
 t.test('of several ids that a message may have, the first that is known counts', async (t) => {
@@ -227,13 +227,13 @@ t.test('of several ids that a message may have, the first that is known counts',
   const second = await sendParts(app, 1)
   const messageIds = ['unknown', ...known.ids, ...second.ids]
   t.equal(await app.apply({ ...ofPart('', 'delivered'), messageIds }), 'applied')
-  t.same([app.codeOf(known.id)?.delivery, app.codeOf(second.id)?.delivery], ['delivered', 'sent'])
+  t.same([(await app.codeOf(known.id))?.delivery, (await app.codeOf(second.id))?.delivery], ['delivered', 'sent'])
   app.provider.answer = async () => {
     t.equal(await app.apply({ ...ofPart('', 'delivered'), messageIds: ['255', 'ff'] }), 'unknown')
     return { kind: 'accepted', messageIds: ['ff'] }
   }
   const { id } = await sendCode(app)
-  await waitUntil('the early receipt is applied', () => app.codeOf(id)?.delivery === 'delivered')
+  await waitUntil('the early receipt is applied', async () => (await app.codeOf(id))?.delivery === 'delivered')
 })
 
 t.test('a provider that uses an id again means the newest message', async (t) => {
@@ -243,7 +243,7 @@ t.test('a provider that uses an id again means the newest message', async (t) =>
   app.clock.now = START + 1_000
   const newer = await sendCode(app)
   t.equal(await app.apply(ofPart('again', 'delivered')), 'applied')
-  t.same([app.codeOf(older.id)?.delivery, app.codeOf(newer.id)?.delivery], ['sent', 'delivered'])
+  t.same([(await app.codeOf(older.id))?.delivery, (await app.codeOf(newer.id))?.delivery], ['sent', 'delivered'])
   t.equal(await app.apply({ ...ofPart('again', 'failed'), provider: 'smpp' }), 'unknown', "another provider's")
 })
 
@@ -252,7 +252,7 @@ t.test('a code that is gone is not waited for', async (t) => {
   const { id } = await sendCode(app)
   await app.database.commit([{ sql: 'delete from sms_codes', parameters: [] }])
   t.equal(await app.apply(ofCode(id, 'delivered')), 'unknown')
-  t.equal(app.eventsOf(id).length, 1)
+  t.equal((await app.eventsOf(id)).length, 1)
 })
 
 t.test('a fault of the storage is passed on, so that the provider repeats the receipt', async (t) => {
@@ -262,5 +262,5 @@ t.test('a fault of the storage is passed on, so that the provider repeats the re
   const full = new StorageFault('SQLITE_FULL', 'the disk is full')
   const receipts = new ReceiptApplier({ read, commit: () => Promise.reject(full), clock: () => START, log: app.log })
   await t.rejects(receipts.apply(ofCode(id, 'delivered')), full)
-  t.equal(app.codeOf(id)?.delivery, 'sent')
+  t.equal((await app.codeOf(id))?.delivery, 'sent')
 })

@@ -40,11 +40,13 @@ let codes = 0
 async function store({ workspaceId, prefix }: HeldPrefix, stored: readonly Code[]): Promise<void> {
   const common = { workspace_id: workspaceId, prefix }
   await commit(
-    stored.map(({ at, status }) => {
-      codes += 1
-      const phone = `${prefix}${String(codes).padStart(8, '0')}`
-      return row('sms_codes', { ...common, id: `sms_${codes}`, phone, status, created_at: at, expires_at: at + HOUR })
-    }),
+    await Promise.all(
+      stored.map(async ({ at, status }) => {
+        codes += 1
+        const phone = `${prefix}${String(codes).padStart(8, '0')}`
+        return row('sms_codes', { ...common, id: `sms_${codes}`, phone, status, created_at: at, expires_at: at + HOUR })
+      }),
+    ),
   )
 }
 
@@ -149,14 +151,14 @@ t.test('a decision that was made before a release is not carried out after it', 
 t.test('requests at the same moment place one hold, and none of them passes', async (t) => {
   const place = nextPlace()
   await store(place, many(25, 'pending', half))
-  const events = (): unknown[] =>
+  const events = async (): Promise<unknown[]> =>
     read(`select data from events where type = 'sms.held' and workspace_id = ?`, [place.workspaceId])
-  const charge = new SendCharger(read, () => ({ limits: ampleLimits })).charge(planned(place, noon))
+  const charge = await new SendCharger(read, () => ({ limits: ampleLimits })).charge(planned(place, noon))
   const answers = await Promise.all(Array.from({ length: 50 }, () => watch().findHold(planned(place, noon))))
   t.ok(answers.every((answer) => answer?.details['reason'] === 'prefix_held'))
-  t.equal(read('select * from sms_holds where workspace_id = ?', [place.workspaceId]).length, 1)
+  t.equal((await read('select * from sms_holds where workspace_id = ?', [place.workspaceId])).length, 1)
   t.strictSame(
-    events().map((event) => JSON.parse((event as { data: string }).data)),
+    (await events()).map((event) => JSON.parse((event as { data: string }).data)),
     [
       {
         ...{ prefix: place.prefix, sent: 25, verified: 0, min_verified_percent: 10 },
@@ -165,7 +167,7 @@ t.test('requests at the same moment place one hold, and none of them passes', as
     ],
   )
   t.notOk(await tryCommit(commit(charge.writes)), 'nor does one that asked before the hold and commits after it')
-  t.match(charge.findRefusal(), { details: { reason: 'prefix_held', retry_after: 3600 } })
+  t.match(await charge.findRefusal(), { details: { reason: 'prefix_held', retry_after: 3600 } })
 })
 
 const states = ['sending', 'pending', 'verified', 'expired', 'max_attempts', 'replaced', 'void'] as const
@@ -202,7 +204,7 @@ t.test('any history agrees with a recount', async (t) => {
       held += isDue ? 1 : 0
       passed += isDue ? 0 : 1
       t.equal(await reasonAt(place, noon, minPercent), isDue ? 'prefix_held' : null)
-      const newest = readNewestHold(read, place)
+      const newest = await readNewestHold(read, place)
       t.equal(newest?.held_at === noon, isDue)
     }),
     { numRuns: 200 },

@@ -31,10 +31,11 @@ t.test('holds in force are listed, and released by prefix and workspace', async 
     insert('b', '+43660', noon + 2),
     insert('c', '+43660', noon + 3),
   ])
-  const listed = (now: number): string[] => listHolds(read, now).map((row) => `${row.workspace_id} ${row.prefix}`)
-  t.strictSame(listed(noon + 3), ['a +43664', 'a +43660', 'b +43660', 'c +43660'])
-  t.strictSame(listed(noon + HOUR), ['a +43660', 'b +43660', 'c +43660'], 'the first has ended')
-  t.strictSame(holdsOfWorkspace(read, { workspaceId: 'a', now: noon + 3, limit: 9 }), [
+  const listed = async (now: number): Promise<string[]> =>
+    (await listHolds(read, now)).map((row) => `${row.workspace_id} ${row.prefix}`)
+  t.strictSame(await listed(noon + 3), ['a +43664', 'a +43660', 'b +43660', 'c +43660'])
+  t.strictSame(await listed(noon + HOUR), ['a +43660', 'b +43660', 'c +43660'], 'the first has ended')
+  t.strictSame(await holdsOfWorkspace(read, { workspaceId: 'a', now: noon + 3, limit: 9 }), [
     { prefix: '+43660', until_at: noon + 1 + HOUR },
     { prefix: '+43664', until_at: noon + HOUR },
   ])
@@ -49,9 +50,9 @@ t.test('holds in force are listed, and released by prefix and workspace', async 
     ['a', 'c'],
     'in all workspaces',
   )
-  t.strictSame(listed(noon + 10), ['a +43664'])
-  t.equal(holdsOfWorkspace(read, { workspaceId: 'b', now: noon + 10, limit: 9 }).length, 0, 'released')
-  const released = readNewestHold(read, { workspaceId: 'b', prefix: '+43660' })
+  t.strictSame(await listed(noon + 10), ['a +43664'])
+  t.equal((await holdsOfWorkspace(read, { workspaceId: 'b', now: noon + 10, limit: 9 })).length, 0, 'released')
+  const released = await readNewestHold(read, { workspaceId: 'b', prefix: '+43660' })
   t.match(released, { released_at: noon + 10 })
   t.equal(released === undefined || isInForce(released, noon + 11), false)
 })
@@ -61,9 +62,10 @@ t.test('holds that ended more than 30 days ago are removed in portions', async (
   const { read, commit } = database
   const old = Array.from({ length: 501 }, (_, place) => insert('a', `+43${1000 + place}`, noon - 30 * DAY - HOUR - 1))
   await commit([...old, insert('a', '+43660', noon - 30 * DAY - HOUR), insert('a', '+43660', noon)])
-  const count = (): number => read<{ n: number }>('select count(*) as n from sms_holds', [])[0]?.n ?? -1
+  const count = async (): Promise<number> =>
+    (await read<{ n: number }>('select count(*) as n from sms_holds', []))[0]?.n ?? -1
   t.equal(await removeOldHolds(database, noon), true)
-  t.equal(count(), 3)
+  t.equal(await count(), 3)
   t.equal(await removeOldHolds(database, noon), false)
-  t.equal(count(), 2)
+  t.equal(await count(), 2)
 })

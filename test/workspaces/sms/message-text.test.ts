@@ -35,7 +35,7 @@ t.test('templates that are refused', async (t) => {
     ['\ude00{code}', /surrogate/],
   ]
   for (const [template, message] of rows) {
-    const refusal = catchRefusal(() => checkTemplate(template))
+    const refusal = await catchRefusal(() => checkTemplate(template))
     t.equal(refusal.kind, 'invalid-parameter')
     t.match(refusal.message, message)
     t.equal(refusal.details['field'], 'template')

@@ -16,8 +16,9 @@ import {
   toWrongCode,
 } from '../../helpers/sms/test-codes.js'
 
-const codesOf = ({ read }: Database): CodeRow[] => read<CodeRow>('select * from sms_codes order by id', [])
-const eventsOf = ({ read }: Database): { type: string; data: string }[] =>
+const codesOf = async ({ read }: Database): Promise<CodeRow[]> =>
+  read<CodeRow>('select * from sms_codes order by id', [])
+const eventsOf = async ({ read }: Database): Promise<{ type: string; data: string }[]> =>
   read('select type, data from events order by seq', [])
 
 async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
@@ -50,19 +51,19 @@ t.test('an accepted code is valid, and everything of it is stored but the code',
     expiresAt: sent.expiresAt,
     receiptUrl: /\/receipts\/[0-9a-f-]{36}\/token$/,
   })
-  const [row] = codesOf(codes.database)
+  const [row] = await codesOf(codes.database)
   t.match(row, {
     ...{ id: sent.id, workspace_id: 'ws_1', phone: PHONE, prefix: '+49151', country: 'DE' },
     ...{ status: 'pending', delivery: 'sent', attempts: 0, reason: null, encoding: 'gsm', segments: 1 },
     ...{ provider: 'http', created_at: START, sent_at: START, metadata: JSON.stringify(metadata) },
   })
-  const parts = codes.database.read('select part, message_id, state, provider, workspace_id from sms_parts', [])
+  const parts = await codes.database.read('select part, message_id, state, provider, workspace_id from sms_parts', [])
   const part = { state: 'sent', provider: 'http', workspace_id: 'ws_1' }
   t.same(parts, [
     { part: 1, message_id: 'a', ...part },
     { part: 2, message_id: 'b', ...part },
   ])
-  const [event] = eventsOf(codes.database)
+  const [event] = await eventsOf(codes.database)
   t.same(
     { ...event, data: JSON.parse(event?.data ?? '') },
     {
@@ -74,7 +75,7 @@ t.test('an accepted code is valid, and everything of it is stored but the code',
     },
   )
   const code = /\d{8}/.exec(message?.text.text ?? '')?.[0] ?? ''
-  const everything = JSON.stringify([codesOf(codes.database), eventsOf(codes.database), codes.lines])
+  const everything = JSON.stringify([await codesOf(codes.database), await eventsOf(codes.database), codes.lines])
   t.notMatch(everything, code, 'no record, event or log line has the code')
   t.notMatch(everything, 'Ihr Code', 'nor the text')
   t.same(
@@ -106,7 +107,7 @@ t.test('the provider gets its deadline, and the code is valid from its answer on
   const second = await sendCode(codes)
   t.match(during, [{ valid: false }, { valid: false }], 'not before')
   t.same(
-    codesOf(codes.database).map(({ status, attempts, sent_at }) => ({ status, attempts, sent_at })),
+    (await codesOf(codes.database)).map(({ status, attempts, sent_at }) => ({ status, attempts, sent_at })),
     [
       { status: 'replaced', attempts: 2, sent_at: START },
       { status: 'pending', attempts: 0, sent_at: START + 3_000 },
@@ -129,7 +130,7 @@ t.test('a failed send leaves the older code valid', async (t) => {
     t.equal(refusal.kind, kind)
     t.notMatch(refusal.message + JSON.stringify(refusal.details), outcome.kind === 'accepted' ? '' : outcome.reason)
     t.match(codes.lines.at(-1), { msg: 'code not sent', level: 40, outcome: outcome.kind, reason: /subscriber|answer/ })
-    const failed = codesOf(codes.database).at(-1)
+    const failed = (await codesOf(codes.database)).at(-1)
     t.match(failed, {
       status: 'void',
       delivery: 'failed',
@@ -137,7 +138,7 @@ t.test('a failed send leaves the older code valid', async (t) => {
       failed_at: START + 1_000,
       sent_at: null,
     })
-    const event = eventsOf(codes.database).at(-1)
+    const event = (await eventsOf(codes.database)).at(-1)
     t.equal(event?.type, 'sms.failed')
     t.match(JSON.parse(event?.data ?? ''), { sms_id: failed?.id, reason: outcome.kind })
     const late = codes.messages.at(-1)?.text.text ?? ''
@@ -162,35 +163,35 @@ t.test('a provider that never answers is given up', async (t) => {
   const codes = await testCodes(t, {
     // Nearly all of the time has gone by before the provider is asked.
     charger: {
-      charge: () => {
+      charge: async () => {
         codes.clock.now += 11_999
-        return { writes: [], findRefusal: () => null }
+        return { writes: [], findRefusal: async () => null }
       },
     },
   })
   codes.provider.answer = () => new Promise(() => undefined)
   t.equal((await refusalOf(sendCode(codes))).kind, 'no-answer')
-  t.match(codesOf(codes.database), [{ status: 'void', reason: 'silent' }])
+  t.match(await codesOf(codes.database), [{ status: 'void', reason: 'silent' }])
 })
 
 t.test('a provider is not asked when no time is left: the code could not be valid', async (t) => {
   const codes = await testCodes(t, {
     charger: {
-      charge: () => {
+      charge: async () => {
         codes.clock.now += 12_000
-        return { writes: [], findRefusal: () => null }
+        return { writes: [], findRefusal: async () => null }
       },
     },
   })
   t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')
   t.same(codes.messages, [])
-  t.match(codesOf(codes.database), [{ status: 'void', reason: 'refused' }])
+  t.match(await codesOf(codes.database), [{ status: 'void', reason: 'refused' }])
 })
 
 t.test('without a provider nothing is stored', async (t) => {
   const codes = await testCodes(t, { provider: null })
   t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')
-  t.same(codesOf(codes.database), [])
+  t.same(await codesOf(codes.database), [])
 })
 
 t.test('numbers and templates at fault are refused before anything is stored', async (t) => {
@@ -200,7 +201,7 @@ t.test('numbers and templates at fault are refused before anything is stored', a
   t.match(premium, { kind: 'invalid-parameter', details: { field: 'phone', reason: 'country_not_allowed' } })
   const bare = await refusalOf(codes.send({ ...request, template: 'no placeholder' }))
   t.match(bare, { kind: 'invalid-parameter', details: { field: 'template' } })
-  t.same(codesOf(codes.database), [])
+  t.same(await codesOf(codes.database), [])
   t.same(codes.messages, [])
   t.match(
     codes.lines.map(({ msg, reason }) => [msg, reason]),
@@ -226,12 +227,12 @@ t.test('holds and limits refuse before the provider is asked', async (t) => {
   const missing = { sql: 'update sms_codes set attempts = 9', parameters: [], rows: 1 }
   const full = new Refusal('rate-limited', 'full', { reason: 'phone_limit' })
   const limited = createTestCodes(codes.database, {
-    charger: { charge: () => ({ writes: [missing], findRefusal: () => full }) },
+    charger: { charge: async () => ({ writes: [missing], findRefusal: async () => full }) },
   })
   t.equal(await refusalOf(sendCode(limited)), full)
   let asked = 0
   const lifted = createTestCodes(codes.database, {
-    charger: { charge: () => ({ writes: asked++ === 0 ? [missing] : [], findRefusal: () => null }) },
+    charger: { charge: async () => ({ writes: asked++ === 0 ? [missing] : [], findRefusal: async () => null }) },
   })
   await sendCode(lifted)
   t.equal(asked, 2, 'a limit that has room again when the miss is explained is charged again')
@@ -251,7 +252,7 @@ t.test('what is sent is counted in the commit that makes it valid', async (t) =>
   codes.provider.answer = async () => accepted
   await sendCode(codes)
   t.same(counted, [['ws_1', 1, START]])
-  t.equal(codes.database.read("select * from service_state where key = 'sent'", []).length, 1)
+  t.equal((await codes.database.read("select * from service_state where key = 'sent'", [])).length, 1)
 })
 
 t.test('a deleted workspace sends nothing', async (t) => {
@@ -307,14 +308,14 @@ t.test('codes of a sender that died are void after a start', async (t) => {
   t.equal(await recoverCodes(deps, { before: START + 1_000, now: START + 2_000 }), 0, 'too young')
   t.equal(await recoverCodes(deps, { before: START + 1_001, now: START + 2_000 }), 1)
   t.equal(await recoverCodes(deps, { before: START + 1_001, now: START + 2_000 }), 0, 'once')
-  const [, row] = codesOf(codes.database)
+  const [, row] = await codesOf(codes.database)
   t.match(row, { status: 'void', delivery: 'failed', reason: 'interrupted', failed_at: START + 2_000 })
   t.match(
-    eventsOf(codes.database).map(({ type }) => type),
+    (await eventsOf(codes.database)).map(({ type }) => type),
     ['sms.sent', 'sms.failed'],
   )
   release()
   t.equal((await dying).kind, 'unavailable', 'a late answer does not revive it')
-  t.equal(codesOf(codes.database)[1]?.status, 'void')
+  t.equal((await codesOf(codes.database))[1]?.status, 'void')
   t.match(await checkCode(codes, code), { valid: true }, 'the older code is valid')
 })

@@ -49,15 +49,15 @@ interface Answer {
 
 /** Null: admitted. */
 async function send(limits: Partial<SendLimits>, sending: Sending): Promise<Answer | null> {
-  const charge = new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).charge(planned(sending))
+  const charge = await new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).charge(planned(sending))
   if (await tryCommit(commit(charge.writes))) return null
-  const refusal = charge.findRefusal()
+  const refusal = await charge.findRefusal()
   if (refusal === null) throw new Error('refused without a reason')
   const { reason, limit, retry_after: retryAfter, reset_at: resetAt } = refusal.details
   return { reason, limit, retryAfter: Number(retryAfter), free: Date.parse(String(resetAt)) }
 }
 
-const usage = (): unknown[] => read('select * from usage order by workspace_id, kind, bucket', [])
+const usage = async (): Promise<unknown[]> => read('select * from usage order by workspace_id, kind, bucket', [])
 
 const edges = [
   { key: 'per_phone_per_hour', reason: 'phone_limit', window: HOUR, slice: 1, spread: 0 },
@@ -80,10 +80,10 @@ for (const { key, reason, window, slice, spread } of edges) {
       t.equal(await send(limits, { now: start + place * gap, phone: phone(place), workspaceId }), null)
     }
     const now = start + 3 * gap
-    const before = usage()
+    const before = await usage()
     const refused = await send(limits, { now, phone: phone(3), workspaceId })
     t.match(refused, { reason, limit: 3 })
-    t.same(usage(), before, 'a refused request counts nowhere')
+    t.same(await usage(), before, 'a refused request counts nowhere')
     const free = refused?.free ?? 0
     t.ok(free >= start + window && free < start + window + slice, `${free - start} ms after the first`)
     t.equal(refused?.retryAfter, Math.ceil((free - now) / SECOND))
@@ -216,7 +216,7 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
           t.ok(countLike(past, one, longer), 'refused only if a limit was reached, with one slice more')
           const later = { ...one, now: now + answer.retryAfter * SECOND }
           t.equal(
-            new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).findRefusal(later),
+            await new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).findRefusal(later),
             null,
             'a retry passes',
           )
@@ -248,7 +248,7 @@ t.test('the provider is asked no more often than the limits allow, whatever come
     countSent,
     buildReceiptUrl: () => '',
   })
-  await commit([rowOf(read)('workspaces', { id: 'ws_sender' })])
+  await commit([await rowOf(read)('workspaces', { id: 'ws_sender' })])
   const request = { workspaceId: 'ws_sender', template: undefined, codeLength: 6, expiryMinutes: 10, metadata: null }
   const outcomes = async (phones: readonly string[]): Promise<Readonly<Record<string, number>>> => {
     const settled = await Promise.allSettled(phones.map((phone) => sender.send({ ...request, phone })))
@@ -266,16 +266,16 @@ t.test('the provider is asked no more often than the limits allow, whatever come
   const others = Array.from({ length: 40 }, (_, place) => `+43660${7_654_300 + place}`)
   t.match(await outcomes(others), { sent: 3, workspace_limit: 34 })
   t.equal(asked, 10)
-  t.match(readSmsUsage(read, 'ws_sender', 10, noon), { sms_sent: 5 }, 'what the provider accepted')
+  t.match(await readSmsUsage(read, 'ws_sender', 10, noon), { sms_sent: 5 }, 'what the provider accepted')
 })
 
 t.test('buckets that no window reaches are removed, days of a month are kept', async (t) => {
   const phone = `${nextArea()}90000`
   await send({}, { now: noon - 30 * DAY, phone, workspaceId: 'ws_old' })
-  const rows = (): number =>
-    read<{ n: number }>('select count(*) as n from usage where bucket < ?', [noon - 29 * DAY])[0]?.n ?? -1
-  t.equal(rows(), 7)
+  const rows = async (): Promise<number> =>
+    (await read<{ n: number }>('select count(*) as n from usage where bucket < ?', [noon - 29 * DAY]))[0]?.n ?? -1
+  t.equal(await rows(), 7)
   const cleanup = new UsageCleanup(database, noon)
   while (await cleanup.step());
-  t.equal(rows(), 0)
+  t.equal(await rows(), 0)
 })

@@ -31,14 +31,14 @@ t.test('today and the days of the last 30 that have any, before and after the cl
       { date: '2026-11-22', sms_sent: 2, segments: 4 },
     ],
   }
-  t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon), expected)
+  t.strictSame(await readSmsUsage(read, 'ws_1', 5000, noon), expected)
   const cleanup = new UsageCleanup(database, noon)
   while (await cleanup.step());
-  t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon), expected)
-  t.equal(read('select * from usage', []).length, 8, 'the day before them is gone')
-  t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon + 2 * DAY), {
+  t.strictSame(await readSmsUsage(read, 'ws_1', 5000, noon), expected)
+  t.equal((await read('select * from usage', [])).length, 8, 'the day before them is gone')
+  t.strictSame(await readSmsUsage(read, 'ws_1', 5000, noon + 2 * DAY), {
     ...{ sms_sent: 0, segments: 0, limit_per_day: 5000 },
     days: expected.days.slice(1),
   })
-  t.strictSame(readSmsUsage(read, 'ws_3', 5, noon), { sms_sent: 0, segments: 0, limit_per_day: 5, days: [] })
+  t.strictSame(await readSmsUsage(read, 'ws_3', 5, noon), { sms_sent: 0, segments: 0, limit_per_day: 5, days: [] })
 })

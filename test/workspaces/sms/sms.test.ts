@@ -174,12 +174,12 @@ class Run {
   }
 }
 
-function findStrayRows({ read }: Database): readonly unknown[] {
+async function findStrayRows({ read }: Database): Promise<readonly unknown[]> {
   return [
-    ...read("select id, status from sms_codes where status = 'sending' or delivery = 'sending'", []),
-    ...read("select id from sms_codes where (status = 'void') <> (sent_at is null)", []),
-    ...read("select id from sms_codes where (status = 'verified') <> (verified_at is not null)", []),
-    ...read('select id from sms_codes where attempts not between 0 and 3', []),
+    ...(await read("select id, status from sms_codes where status = 'sending' or delivery = 'sending'", [])),
+    ...(await read("select id from sms_codes where (status = 'void') <> (sent_at is null)", [])),
+    ...(await read("select id from sms_codes where (status = 'verified') <> (verified_at is not null)", [])),
+    ...(await read('select id from sms_codes where attempts not between 0 and 3', [])),
   ]
 }
 
@@ -204,10 +204,10 @@ t.test(`${SEQUENCES} sequences are answered as the model says`, async (t) => {
   const expected: Counts = { 'sms.sent': 0, 'sms.failed': 0, 'sms.verified': 0 }
   const failed = await playAll(database, fc.sample(sequence, SEQUENCES), expected)
   t.same(failed.slice(0, 3), [])
-  const counted = database.read<{ type: string; count: number }>(
+  const counted = await database.read<{ type: string; count: number }>(
     'select type, count(*) count from events group by type',
     [],
   )
   t.same(Object.fromEntries(counted.map(({ type, count }) => [type, count])), expected, 'an event for each change')
-  t.same(findStrayRows(database), [])
+  t.same(await findStrayRows(database), [])
 })

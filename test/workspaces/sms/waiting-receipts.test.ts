@@ -84,7 +84,7 @@ t.test('at most 10,000 wait, and a stop drops them', async (t) => {
   await pass(1)
   t.equal(tries, 20_000)
   t.same(lines, [{ fields: { dropped: 500 }, text: 'receipts can wait again' }])
-  waiting.stop()
+  await waiting.stop()
   await pass(120)
   waiting.add(receipt('later'))
   await pass(120)

@@ -31,7 +31,7 @@ t.test('newest first, in pages, of one state or of any', async (t) => {
     webhook_id: at % 10 === 9 ? 'wh_2' : 'wh_1',
     workspace_id: 'ws_1',
   }))
-  await database.commit(rows.map((each) => row('webhook_deliveries', each)))
+  await database.commit(await Promise.all(rows.map((each) => row('webhook_deliveries', each))))
   const own = rows.filter(({ webhook_id }) => webhook_id === 'wh_1').reverse()
   const db = new SQLite(file, { readonly: true })
   t.teardown(() => db.close())

@@ -26,23 +26,23 @@ t.test('a delivery is stored once, while its webhook exists, and retried until i
   const { read, commit } = database
   const first = { webhook, deliveryId: namedUuidv7(1, 'wh_1 evt_1'), event: event(1), at: 1 }
   await commit([insertAttempted(first, result(1, 1))])
-  t.notOk(isDeliveryStored(read, first.deliveryId, 'wh_1'), 'there is no such webhook')
+  t.notOk(await isDeliveryStored(read, first.deliveryId, 'wh_1'), 'there is no such webhook')
   const events = toJson(['email.sent'] as const)
   await commit([insertWebhook({ ...webhook, url: 'https://a.test/', events, secret: 's', now: 0 })])
   await commit([insertAttempted({ ...first, webhook: { ...webhook, workspaceId: 'ws_2' } }, result(1, 1))])
-  t.notOk(isDeliveryStored(read, first.deliveryId, 'wh_1'), 'not in another workspace')
+  t.notOk(await isDeliveryStored(read, first.deliveryId, 'wh_1'), 'not in another workspace')
   await commit([insertAttempted(first, result(1, 1)), insertAttempted(first, result(1, 500))])
-  t.ok(isDeliveryStored(read, first.deliveryId, 'wh_1'))
-  t.equal(readNextDue(read, 'wh_1'), 60_001, 'the second insert changed nothing')
-  t.equal(dueDeliveries(read, { webhookId: 'wh_1', now: 60_000, limit: 10 }).length, 0)
-  const [due] = dueDeliveries(read, { webhookId: 'wh_1', now: 60_001, limit: 10 })
+  t.ok(await isDeliveryStored(read, first.deliveryId, 'wh_1'))
+  t.equal(await readNextDue(read, 'wh_1'), 60_001, 'the second insert changed nothing')
+  t.equal((await dueDeliveries(read, { webhookId: 'wh_1', now: 60_000, limit: 10 })).length, 0)
+  const [due] = await dueDeliveries(read, { webhookId: 'wh_1', now: 60_001, limit: 10 })
   t.match(due, { id: first.deliveryId, attempts: 1, data: null }, 'the log does not have the event')
   const place = { id: first.deliveryId, webhookId: 'wh_1', workspaceId: 'ws_1' }
   await commit([settleDelivery({ ...result(2, 60_001), ...place })])
-  t.match(read('select status, attempts, next_attempt_at from webhook_deliveries', []), [
+  t.match(await read('select status, attempts, next_attempt_at from webhook_deliveries', []), [
     { status: 'failed', attempts: 2, next_attempt_at: null },
   ])
-  t.equal(readNextDue(read, 'wh_1'), Number.POSITIVE_INFINITY)
+  t.equal(await readNextDue(read, 'wh_1'), Number.POSITIVE_INFINITY)
 })
 
 t.test('deliveries of old events are removed in steps, and no others', async (t) => {
@@ -58,7 +58,7 @@ t.test('deliveries of old events are removed in steps, and no others', async (t)
   do steps.push(await removeOldDeliveries(database, 401_000))
   while (steps.at(-1))
   t.same(steps, [true, true, false])
-  const left = read<{ seq: number }>('select event_seq as seq from webhook_deliveries order by event_seq', [])
+  const left = await read<{ seq: number }>('select event_seq as seq from webhook_deliveries order by event_seq', [])
   t.equal(left.length, 50)
   t.equal(left[0]?.seq, 401, 'that of the very moment stays')
 })

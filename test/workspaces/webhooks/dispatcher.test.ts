@@ -19,16 +19,16 @@ interface Place {
   readonly dispatcher: Dispatcher
   readonly requests: RequestContent[]
   readonly pass: (milliseconds: number) => void
-  readonly deliveries: () => readonly object[]
+  readonly deliveries: () => Promise<readonly object[]>
 }
 
 async function fill({ read, commit }: Database): Promise<void> {
   const row = rowOf(read)
   const [workspace_id, type] = ['ws_1', 'email.sent']
   await commit([
-    row('workspaces', { id: workspace_id }),
-    row('webhooks', { id: 'wh_1', workspace_id, url: 'https://8.8.8.8/', events: toJson([type]), enabled: 1 }),
-    row('events', { seq: 1, id: 'evt_1', workspace_id, type, data: '{}' }),
+    await row('workspaces', { id: workspace_id }),
+    await row('webhooks', { id: 'wh_1', workspace_id, url: 'https://8.8.8.8/', events: toJson([type]), enabled: 1 }),
+    await row('events', { seq: 1, id: 'evt_1', workspace_id, type, data: '{}' }),
   ])
 }
 
@@ -77,7 +77,7 @@ async function open(
     pass: (milliseconds) => {
       now += milliseconds
     },
-    deliveries: () =>
+    deliveries: async () =>
       database.read('select event_id, status, attempts, error, next_attempt_at from webhook_deliveries', []),
   }
 }
@@ -90,8 +90,8 @@ t.test('an attempt without a known outcome is made again, and counts for nothing
     t.equal(requests.length, count, 'not again before the pause is over')
     pass(1_000)
   }
-  await waitUntil('it is on disk', () => deliveries().length === 1)
-  t.match(deliveries(), [{ event_id: 'evt_1', status: 'delivered', attempts: 1, error: null }])
+  await waitUntil('it is on disk', async () => (await deliveries()).length === 1)
+  t.match(await deliveries(), [{ event_id: 'evt_1', status: 'delivered', attempts: 1, error: null }])
   t.equal(requests.length, 3)
 })
 
@@ -103,9 +103,9 @@ t.test('one that never has an outcome is a failure in the end, and is retried as
     t.equal(requests.length, count, 'not again before the pause is over')
     pass(1_000)
   }
-  await waitUntil('it is on disk', () => deliveries().length === 1)
+  await waitUntil('it is on disk', async () => (await deliveries()).length === 1)
   const next_attempt_at = 4_000 + MINUTE
-  t.match(deliveries(), [{ status: 'pending', attempts: 1, error: 'the outcome is not known', next_attempt_at }])
+  t.match(await deliveries(), [{ status: 'pending', attempts: 1, error: 'the outcome is not known', next_attempt_at }])
   t.equal(requests.length, 4)
 })
 
@@ -113,7 +113,7 @@ t.test('at the stop it is left for the next start', async (t) => {
   const { dispatcher, requests, deliveries } = await open(t, () => null)
   await waitUntil('it is made', () => requests.length === 1)
   await dispatcher.stop(0)
-  t.same(deliveries(), [])
+  t.same(await deliveries(), [])
 })
 
 t.test('while the thread is at full load, a limited number begins, of each event one', async (t) => {
@@ -134,13 +134,13 @@ t.test('while the thread is at full load, a limited number begins, of each event
   const events = Array.from({ length: 300 }, (_, at) => ({ seq: at + 2, id: `evt_${at + 2}` }))
   const common = { workspace_id: 'ws_1', type: 'email.sent', data: '{}' }
   const known = polls
-  await database.commit(events.map((event) => row('events', { ...event, ...common })))
+  await database.commit(await Promise.all(events.map((event) => row('events', { ...event, ...common }))))
   await waitUntil('some went out', () => requests.length > 100)
   const limited = beforePolls.slice(known - 1)
   const begun = limited.slice(1).map((count, at) => count - (limited[at] ?? 0))
   t.ok(Math.max(...begun) <= 20, `${begun.join()} began between two polls`)
   load = 0
-  await waitUntil('the others follow', () => deliveries().length === 301)
+  await waitUntil('the others follow', async () => (await deliveries()).length === 301)
   t.equal(new Set(requests.map(({ event }) => event.id)).size, 301)
   t.equal(requests.length, 301, 'none twice')
 })

@@ -20,10 +20,10 @@ async function setUp(t: Test): Promise<Place> {
   const row = rowOf(database.read)
   const [workspace_id, id] = ['ws_1', 'wh_1']
   await database.commit([
-    row('webhooks', { id, workspace_id, events: '[]' }),
-    row('emails', { id: 'e1', workspace_id, message_id: '<1@a.test>', subject: 'hi', from_email: 'app@a.test' }),
+    await row('webhooks', { id, workspace_id, events: '[]' }),
+    await row('emails', { id: 'e1', workspace_id, message_id: '<1@a.test>', subject: 'hi', from_email: 'app@a.test' }),
   ])
-  const webhook = webhookById(database.read, { workspaceId: workspace_id, id })
+  const webhook = await webhookById(database.read, { workspaceId: workspace_id, id })
   if (webhook === undefined) throw new Error('no webhook')
   return {
     database,

@@ -1,11 +1,10 @@
 /** Whose turn it is, and what a workspace or failing endpoints may hold. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { paceAfterFailure } from '../../../src/workspaces/webhooks/endpoint-pace.js'
 import { FairTurns } from '../../../src/workspaces/webhooks/fair-turns.js'
 import { WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
 import type { Webhook } from '../../../src/workspaces/webhooks/webhook-records.js'
-import { temporaryDatabase } from '../../helpers/database/database.js'
 
 function buildWebhook(id: string, workspaceId: string): Webhook {
   return {
@@ -36,12 +35,8 @@ function buildWebhook(id: string, workspaceId: string): Webhook {
   }
 }
 
-async function createLanes(
-  t: Test,
-  ...names: readonly (readonly [id: string, workspace: string])[]
-): Promise<readonly WebhookLane[]> {
-  const { database } = await temporaryDatabase(t)
-  return names.map(([id, workspace]) => new WebhookLane(buildWebhook(id, workspace), database.read))
+function createLanes(...names: readonly (readonly [id: string, workspace: string])[]): readonly WebhookLane[] {
+  return names.map(([id, workspace]) => new WebhookLane(buildWebhook(id, workspace), Number.POSITIVE_INFINITY))
 }
 
 function takeAll(turns: FairTurns): { readonly ids: readonly string[]; readonly ends: readonly (() => void)[] } {
@@ -58,7 +53,7 @@ function takeAll(turns: FairTurns): { readonly ids: readonly string[]; readonly 
 
 t.test('turns go round the workspaces, then round the webhooks of each', async (t) => {
   const turns = new FairTurns()
-  for (const lane of await createLanes(t, ['a1', 'a'], ['a2', 'a'], ['a3', 'a'], ['b1', 'b'])) turns.add(lane)
+  for (const lane of createLanes(['a1', 'a'], ['a2', 'a'], ['a3', 'a'], ['b1', 'b'])) turns.add(lane)
   const { ids } = takeAll(turns)
   t.same(ids.slice(0, 8), ['a1', 'b1', 'a2', 'b1', 'a3', 'b1', 'a1', 'b1'])
 })
@@ -72,7 +67,7 @@ t.test('slots are left for one more workspace, however many have slow endpoints'
   ] as const) {
     const turns = new FairTurns()
     const names = Array.from({ length: busy + 1 }, (_, at): readonly [string, string] => [`h${at}`, `w${at}`])
-    const [next, ...lanes] = await createLanes(t, ...names)
+    const [next, ...lanes] = createLanes(...names)
     if (next === undefined) throw new Error('no lanes')
     for (const lane of lanes) turns.add(lane)
     const { ids } = takeAll(turns)
@@ -86,7 +81,7 @@ t.test('slots are left for one more workspace, however many have slow endpoints'
 
 t.test('one workspace leaves a quarter of the slots to others', async (t) => {
   const turns = new FairTurns()
-  const [one, other] = await createLanes(t, ['a1', 'a'], ['b1', 'b'])
+  const [one, other] = createLanes(['a1', 'a'], ['b1', 'b'])
   if (one === undefined || other === undefined) throw new Error('no lanes')
   turns.add(one)
   const { ends } = takeAll(turns)
@@ -101,7 +96,7 @@ t.test('one workspace leaves a quarter of the slots to others', async (t) => {
 t.test('endpoints that fail hold a quarter of the slots at most', async (t) => {
   const turns = new FairTurns()
   const names = Array.from({ length: 100 }, (_, at): readonly [string, string] => [`h${at}`, `w${at}`])
-  const lanes = await createLanes(t, ...names)
+  const lanes = createLanes(...names)
   for (const lane of lanes) {
     lane.pace = paceAfterFailure(lane.pace, 0, 1)
     turns.add(lane)
@@ -127,7 +122,7 @@ t.test('the workspaces of one owner have the turns and slots of one', async (t) 
     ['b', 'anna'],
   ])
   const turns = new FairTurns((workspaceId) => owners.get(workspaceId) ?? workspaceId)
-  const lanes = await createLanes(t, ['a1', 'a'], ['b1', 'b'], ['c1', 'c'])
+  const lanes = createLanes(['a1', 'a'], ['b1', 'b'], ['c1', 'c'])
   for (const lane of lanes) turns.add(lane)
   const { ids } = takeAll(turns)
   t.same(ids.slice(0, 6), ['a1', 'c1', 'b1', 'c1', 'a1', 'c1'])

@@ -16,7 +16,7 @@ const EVENTS = 500
 interface Place {
   readonly database: Database
   readonly lane: WebhookLane
-  readonly webhook: () => Webhook | undefined
+  readonly webhook: () => Promise<Webhook | undefined>
 }
 
 async function open(t: Test): Promise<Place> {
@@ -24,23 +24,32 @@ async function open(t: Test): Promise<Place> {
   const row = rowOf(database.read)
   const type = 'email.sent'
   await database.commit([
-    row('webhooks', {
+    await row('webhooks', {
       ...{ id: ref.id, workspace_id: ref.workspaceId, url: 'https://a.test/', events: toJson([type]), enabled: 1 },
       ...{ event_cursor: 0, created_at: 0, updated_at: 0 },
     }),
-    ...Array.from({ length: EVENTS }, (_, at) =>
-      row('events', { seq: at + 1, id: `evt_${at}`, workspace_id: ref.workspaceId, type, created_at: at, data: '{}' }),
-    ),
+    ...(await Promise.all(
+      Array.from({ length: EVENTS }, (_, at) =>
+        row('events', {
+          seq: at + 1,
+          id: `evt_${at}`,
+          workspace_id: ref.workspaceId,
+          type,
+          created_at: at,
+          data: '{}',
+        }),
+      ),
+    )),
   ])
-  const webhook = (): Webhook | undefined => webhookById(database.read, ref)
-  const stored = webhook()
+  const webhook = (): Promise<Webhook | undefined> => webhookById(database.read, ref)
+  const stored = await webhook()
   if (stored === undefined) throw new Error('the webhook is gone')
-  return { database, lane: new WebhookLane(stored, database.read), webhook }
+  return { database, lane: new WebhookLane(stored, Number.POSITIVE_INFINITY), webhook }
 }
 
 /** The outcomes of all events, none of which succeeded. */
-function failAll({ database: { read }, lane }: Place): SettledAttempt[] {
-  const readEvents = (workspaceId: string, after: number) =>
+async function failAll({ database: { read }, lane }: Place): Promise<SettledAttempt[]> {
+  const readEvents = async (workspaceId: string, after: number) =>
     read<never>('select seq, id, type, created_at, data from events where workspace_id = ? and seq > ? limit 50', [
       workspaceId,
       after,
@@ -48,7 +57,7 @@ function failAll({ database: { read }, lane }: Place): SettledAttempt[] {
   const settled: SettledAttempt[] = []
   const common = { response_body: null, error: 'answered 410', delivered_at: null, next_attempt_at: null }
   while (settled.length < EVENTS) {
-    const task = lane.take({ read, events: { after: readEvents } }, 0)
+    const task = await lane.take({ read, events: { after: readEvents } }, 0)
     if (task === null) continue
     settled.push({ task, result: { ...common, status: 'failed', attempts: 1, response_status: 410 }, at: 9 })
   }
@@ -70,13 +79,14 @@ function openWriter({ database }: Place, commit: Commit = database.commit): { wr
 t.test('a webhook is disabled once, however many outcomes wait with the one that ends it', async (t) => {
   const place = await open(t)
   const { writer, ends } = openWriter(place)
-  for (const settled of failAll(place)) writer.add(place.lane, settled, 'gone')
+  for (const settled of await failAll(place)) writer.add(place.lane, settled, 'gone')
   await writer.stop()
-  t.match(place.webhook(), { enabled: 0, disabled_reason: 'gone', event_cursor: EVENTS, last_status: 'failed' })
+  t.match(await place.webhook(), { enabled: 0, disabled_reason: 'gone', event_cursor: EVENTS, last_status: 'failed' })
   t.same(ends, ['wh_1'])
-  const count = (sql: string): unknown => place.database.read<{ count: number }>(sql, [])[0]?.count
-  t.equal(count('select count(*) as count from webhook_deliveries'), EVENTS)
-  t.equal(count(`select count(*) as count from events where type = 'webhook.disabled'`), 1)
+  const count = async (sql: string): Promise<unknown> =>
+    (await place.database.read<{ count: number }>(sql, []))[0]?.count
+  t.equal(await count('select count(*) as count from webhook_deliveries'), EVENTS)
+  t.equal(await count(`select count(*) as count from events where type = 'webhook.disabled'`), 1)
 })
 
 t.test('outcomes wait while the database takes no writes, and the end of the webhook is not forgotten', async (t) => {
@@ -88,10 +98,10 @@ t.test('outcomes wait while the database takes no writes, and the end of the web
     await place.database.commit(writes)
   }
   const { writer, ends } = openWriter(place, commit)
-  for (const settled of failAll(place)) writer.add(place.lane, settled, 'gone')
+  for (const settled of await failAll(place)) writer.add(place.lane, settled, 'gone')
   t.ok(faults > 0)
-  await waitUntil('all are on disk', () => place.webhook()?.event_cursor === EVENTS)
+  await waitUntil('all are on disk', async () => (await place.webhook())?.event_cursor === EVENTS)
   await writer.stop()
   t.same(ends, ['wh_1'])
-  t.match(place.webhook(), { enabled: 0, disabled_reason: 'gone' })
+  t.match(await place.webhook(), { enabled: 0, disabled_reason: 'gone' })
 })

@@ -11,7 +11,7 @@ import { buildEventWrite } from '../../helpers/database/store-events.js'
 
 const types = ['email.queued', 'email.sent', 'webhook.test'] as const
 
-const replaysOf = (database: Database, { id }: WebhookRef): unknown[] =>
+const replaysOf = async (database: Database, { id }: WebhookRef): Promise<unknown[]> =>
   database.read('select types, next_seq, last_seq from webhook_replays where webhook_id = ? order by created_at', [id])
 
 t.test('the count is that of the events of the range, of the workspace and of the types', async (t) => {
@@ -33,9 +33,9 @@ t.test('the count is that of the events of the range, of the workspace and of th
       ({ workspaceId, type, at }) =>
         workspaceId === 'ws_1' && at >= from && at < to && types.some((chosen) => chosen === type),
     )
-    const [replay] = replaysOf(database, webhook) as { next_seq: number; last_seq: number }[]
+    const [replay] = (await replaysOf(database, webhook)) as { next_seq: number; last_seq: number }[]
     await database.commit([{ sql: 'delete from webhook_replays', parameters: [] }])
-    const inRange = database.read<{ seq: number }>(
+    const inRange = await database.read<{ seq: number }>(
       'select seq from events where workspace_id = ? and seq between ? and ?',
       ['ws_1', replay?.next_seq ?? 0, replay?.last_seq ?? -1],
     )
@@ -52,14 +52,14 @@ t.test('many events are counted in steps', async (t) => {
   )
   for (let round = 0; round < 2; round += 1) await database.commit(batch)
   let reads = 0
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     if (sql.includes('count(*)') && sql.includes('"step"')) reads += 1
     return database.read(sql, parameters)
   }
   const range = { from: 0, to: 10_000, types: ['email.sent'] as const }
   t.equal(await replayRange({ ...database, read }, webhook, range, 1), 5_500)
   t.equal(reads, 2)
-  t.match(replaysOf(database, webhook), [{ types: '["email.sent"]', next_seq: 1, last_seq: 11_000 }])
+  t.match(await replaysOf(database, webhook), [{ types: '["email.sent"]', next_seq: 1, last_seq: 11_000 }])
 })
 
 t.test('at most ten at a time, and none for a webhook that is disabled', async (t) => {
@@ -74,7 +74,7 @@ t.test('at most ten at a time, and none for a webhook that is disabled', async (
     answers.filter((answer) => answer !== 1),
     [{ kind: 'conflict', details: { limit: 10 } }, { kind: 'conflict' }],
   )
-  t.equal(replaysOf(database, webhook).length, 10)
+  t.equal((await replaysOf(database, webhook)).length, 10)
   await database.commit([changeWebhook(webhook, { enabled: false }, 1)])
   t.match(await replay(), { kind: 'conflict', details: { disabled_reason: null } })
   t.match(await replayRange(database, { ...webhook, workspaceId: 'ws_2' }, range, 1).catch((error) => error), {
@@ -103,7 +103,7 @@ t.test('a workspace replays so many events on one day', async (t) => {
   t.equal(await replay(foreign, 4), 4, 'each workspace has its own limit')
   t.same([await replay(one, 86_400_000), await replay(one, 86_400_001)], [4, 4], 'the next day')
   t.match(await replay(one, 86_400_002), expected)
-  t.equal(replaysOf(database, one).length, 3)
+  t.equal((await replaysOf(database, one)).length, 3)
 })
 
 t.test('what is beyond the limit is not counted', async (t) => {
@@ -112,7 +112,7 @@ t.test('what is beyond the limit is not counted', async (t) => {
   const batch = Array.from({ length: 5_500 }, () => buildEventWrite({ type: 'email.sent', at: 5 }))
   for (let round = 0; round < 2; round += 1) await database.commit(batch)
   let reads = 0
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     if (sql.includes('count(*)') && sql.includes('"step"')) reads += 1
     return database.read(sql, parameters)
   }

@@ -8,7 +8,7 @@ import { temporaryDatabase } from '../../helpers/database/database.js'
 import { buildEventWrite } from '../../helpers/database/store-events.js'
 
 const refusalOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error)
-const deliveries = ({ read }: Database): Record<string, unknown>[] =>
+const deliveries = async ({ read }: Database): Promise<Record<string, unknown>[]> =>
   read('select * from webhook_deliveries order by id', [])
 
 t.test('a test is an event of its own and a delivery that is due', async (t) => {
@@ -16,7 +16,7 @@ t.test('a test is an event of its own and a delivery that is due', async (t) => 
   const [webhook, other] = [await createWebhook(database), await createWebhook(database)]
   await database.commit([buildEventWrite({ workspaceId: 'ws_2', type: 'email.sent', at: 5 })])
   const id = await requestTest(database, webhook, 7)
-  const [event] = database.read<{ id: string }>(`select * from events where type = 'webhook.test'`, [])
+  const [event] = await database.read<{ id: string }>(`select * from events where type = 'webhook.test'`, [])
   t.match(event, {
     seq: 2,
     workspace_id: 'ws_1',
@@ -26,7 +26,7 @@ t.test('a test is an event of its own and a delivery that is due', async (t) => 
       message: 'This event tests the webhook.',
     }),
   })
-  t.match(deliveries(database), [
+  t.match(await deliveries(database), [
     {
       id,
       workspace_id: 'ws_1',
@@ -42,7 +42,9 @@ t.test('a test is an event of its own and a delivery that is due', async (t) => 
     },
   ])
   const ids = await Promise.all(Array.from({ length: 20 }, () => requestTest(database, other, 8)))
-  const seqs = ids.map((each) => deliveries(database).find((row) => row['id'] === each)?.['event_seq'])
+  const seqs = await Promise.all(
+    ids.map(async (each) => (await deliveries(database)).find((row) => row['id'] === each)?.['event_seq']),
+  )
   t.equal(new Set(seqs).size, 20, 'tests at the same moment have an event each')
 })
 
@@ -58,8 +60,8 @@ t.test('a disabled webhook is not tested, and no event is stored', async (t) => 
     await database.commit(writes)
   }
   t.match(await refusalOf(requestTest({ ...database, commit }, webhook, 7)), { kind: 'conflict' })
-  t.same(database.read(`select * from events`, []), [])
-  t.same(deliveries(database), [])
+  t.same(await database.read(`select * from events`, []), [])
+  t.same(await deliveries(database), [])
 })
 
 t.test('a delivery is repeated as a delivery of the same event', async (t) => {
@@ -68,7 +70,7 @@ t.test('a delivery is repeated as a delivery of the same event', async (t) => {
   const first = await requestTest(database, webhook, 7)
   const again = { deliveryId: first, at: 9 }
   const second = await replayDelivery(database, webhook, again)
-  const [one, two] = deliveries(database)
+  const [one, two] = await deliveries(database)
   t.not(second, first)
   t.match(two, { id: second, event_seq: one?.['event_seq'], event_id: one?.['event_id'], next_attempt_at: 9 })
 
@@ -86,5 +88,5 @@ t.test('a delivery is repeated as a delivery of the same event', async (t) => {
   await database.commit([changeWebhook(webhook, { enabled: true }, 1), { sql: 'delete from events', parameters: [] }])
   const gone = await refusalOf(replayDelivery(database, webhook, again))
   t.match(gone, { kind: 'conflict', details: { event_id: one?.['event_id'] } }, 'the event is not in the log any more')
-  t.equal(deliveries(database).length, 2)
+  t.equal((await deliveries(database)).length, 2)
 })

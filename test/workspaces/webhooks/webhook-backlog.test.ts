@@ -24,7 +24,7 @@ t.test('failing webhooks are counted, and the slowest says how far events are be
     made.push((await createWebhook(database, { workspaceId: `ws_${1 + Math.floor(n / 40)}`, now: 1 + n })).id)
   const [slow = '', failing = '', off = ''] = [made[110], made[111], made[112]]
   await commit(Array.from({ length: 5 }, (_, at) => buildEventWrite({ type: 'email.sent', at })))
-  const newest = read<{ seq: number }>('select max(seq) as seq from events', [])[0]?.seq ?? 0
+  const newest = (await read<{ seq: number }>('select max(seq) as seq from events', []))[0]?.seq ?? 0
   t.ok(newest >= 5)
   await change('update webhooks set event_cursor = ?', newest)
   t.same(await readWebhookBacklog(read), { webhooks: 120, failing: 0, behind: 0 })

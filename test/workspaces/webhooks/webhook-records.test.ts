@@ -35,16 +35,18 @@ t.test('a workspace has at most fifty, however many requests come at once', asyn
   }
   const made = await Promise.all(Array.from({ length: 60 }, (_, at) => insert(at)))
   t.equal(made.filter(Boolean).length, MAX_WEBHOOKS)
-  t.equal(webhooksOfWorkspace(database.read, { workspaceId: 'ws_1' }).length, MAX_WEBHOOKS)
+  t.equal((await webhooksOfWorkspace(database.read, { workspaceId: 'ws_1' })).length, MAX_WEBHOOKS)
   await createWebhook(database, { workspaceId: 'ws_2' })
-  t.equal(webhooksOfWorkspace(database.read, { workspaceId: 'ws_2' }).length, 1, 'each workspace has its own')
+  t.equal((await webhooksOfWorkspace(database.read, { workspaceId: 'ws_2' })).length, 1, 'each workspace has its own')
 })
 
 t.test('the workspaces of one owner have fifty together', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit(
-    ['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
+    await Promise.all(
+      ['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
+    ),
   )
   const insert = (at: number): Promise<boolean> => {
     const webhook = { id: `wh_${at}`, workspaceId: `ws_${1 + (at % 2)}`, url: 'https://a.test/' }
@@ -56,21 +58,21 @@ t.test('the workspaces of one owner have fifty together', async (t) => {
 
 t.test('a webhook begins with the next event of the log', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const cursorOf = (ref: WebhookRef): number => requireWebhook(database.read, ref).event_cursor
+  const cursorOf = async (ref: WebhookRef): Promise<number> => (await requireWebhook(database.read, ref)).event_cursor
   const early = await createWebhook(database)
-  t.equal(cursorOf(early), 0)
+  t.equal(await cursorOf(early), 0)
   await addEvents(database, 3)
   await addEvents(database, 2, 'ws_2')
   const late = await createWebhook(database)
-  t.equal(cursorOf(late), 5)
+  t.equal(await cursorOf(late), 5)
 
   await change(database, early, { enabled: true })
-  t.equal(cursorOf(early), 0, 'enabled already: nothing is skipped')
+  t.equal(await cursorOf(early), 0, 'enabled already: nothing is skipped')
   await change(database, early, { enabled: false })
-  t.equal(cursorOf(early), 0)
+  t.equal(await cursorOf(early), 0)
   await change(database, early, { enabled: true, events: ['email.queued'] })
-  t.equal(cursorOf(early), 5, 'what happened while it was disabled is skipped')
-  t.equal(requireWebhook(database.read, early).events, '["email.queued"]')
+  t.equal(await cursorOf(early), 5, 'what happened while it was disabled is skipped')
+  t.equal((await requireWebhook(database.read, early)).events, '["email.queued"]')
 })
 
 t.test('a webhook that the service disabled starts anew when it is enabled', async (t) => {
@@ -78,16 +80,13 @@ t.test('a webhook that the service disabled starts anew when it is enabled', asy
   const ref = await createWebhook(database)
   const setFailing = { sql: 'update webhooks set failing_since = 7', parameters: [] }
   await database.commit([setFailing])
-  const row = requireWebhook(database.read, ref)
+  const row = await requireWebhook(database.read, ref)
   t.ok(await tryCommit(database.commit(disableWebhook(row, 'failing', 9))))
   t.notOk(await tryCommit(database.commit(disableWebhook(row, 'gone', 10))), 'once')
-  t.match(requireWebhook(database.read, ref), { enabled: 0, disabled_reason: 'failing', updated_at: 9 })
+  t.match(await requireWebhook(database.read, ref), { enabled: 0, disabled_reason: 'failing', updated_at: 9 })
   const disabled = { kind: 'conflict', details: { id: ref.id, disabled_reason: 'failing' } }
-  t.match(
-    catchRefusal(() => requireEnabledWebhook(database.read, ref)),
-    disabled,
-  )
-  const [event] = database.read<{ type: string; data: string }>('select type, data from events', [])
+  t.match(await catchRefusal(() => requireEnabledWebhook(database.read, ref)), disabled)
+  const [event] = await database.read<{ type: string; data: string }>('select type, data from events', [])
   t.equal(event?.type, 'webhook.disabled')
   t.same(JSON.parse(event?.data ?? ''), {
     webhook_id: ref.id,
@@ -95,11 +94,11 @@ t.test('a webhook that the service disabled starts anew when it is enabled', asy
     reason: 'failing',
     failing_since: '1970-01-01T00:00:00.007Z',
   })
-  t.match(database.read('select actor, action, target from audit_log', []), [
+  t.match(await database.read('select actor, action, target from audit_log', []), [
     { actor: 'service', action: 'webhook.disabled', target: ref.id },
   ])
   await change(database, ref, { enabled: true })
-  t.match(requireWebhook(database.read, ref), { enabled: 1, disabled_reason: null, failing_since: null })
+  t.match(await requireWebhook(database.read, ref), { enabled: 1, disabled_reason: null, failing_since: null })
 })
 
 t.test('a new URL has not failed yet', async (t) => {
@@ -107,25 +106,25 @@ t.test('a new URL has not failed yet', async (t) => {
   const ref = await createWebhook(database)
   await database.commit([{ sql: 'update webhooks set failing_since = 7', parameters: [] }])
   await change(database, ref, { events: ['email.bounced'] })
-  t.equal(requireWebhook(database.read, ref).failing_since, 7)
+  t.equal((await requireWebhook(database.read, ref)).failing_since, 7)
   await change(database, ref, { enabled: true })
-  t.equal(requireWebhook(database.read, ref).failing_since, 7, 'enabling what is enabled forgets nothing')
+  t.equal((await requireWebhook(database.read, ref)).failing_since, 7, 'enabling what is enabled forgets nothing')
   await change(database, ref, { url: 'https://new.example/' })
-  t.match(requireWebhook(database.read, ref), { url: 'https://new.example/', failing_since: null })
+  t.match(await requireWebhook(database.read, ref), { url: 'https://new.example/', failing_since: null })
 })
 
 t.test('the secret before the last one signs for a day', async (t) => {
   const { database } = await temporaryDatabase(t)
   const ref = await createWebhook(database)
-  const secrets = (): Pick<Webhook, 'secret' | 'previous_secret' | 'previous_secret_until'> => {
-    const { secret, previous_secret, previous_secret_until } = requireWebhook(database.read, ref)
+  const secrets = async (): Promise<Pick<Webhook, 'secret' | 'previous_secret' | 'previous_secret_until'>> => {
+    const { secret, previous_secret, previous_secret_until } = await requireWebhook(database.read, ref)
     return { secret, previous_secret, previous_secret_until }
   }
-  const { secret: first } = secrets()
+  const { secret: first } = await secrets()
   await database.commit([rotateSecret(ref, 'whsec_2', 1_000)])
-  t.same(secrets(), { secret: 'whsec_2', previous_secret: first, previous_secret_until: 86_401_000 })
+  t.same(await secrets(), { secret: 'whsec_2', previous_secret: first, previous_secret_until: 86_401_000 })
   await database.commit([rotateSecret(ref, 'whsec_3', 2_000)])
-  t.same(secrets(), { secret: 'whsec_3', previous_secret: 'whsec_2', previous_secret_until: 86_402_000 })
+  t.same(await secrets(), { secret: 'whsec_3', previous_secret: 'whsec_2', previous_secret_until: 86_402_000 })
 })
 
 t.test('a webhook of another workspace does not exist', async (t) => {
@@ -133,11 +132,8 @@ t.test('a webhook of another workspace does not exist', async (t) => {
   const { id } = await createWebhook(database)
   const foreign = { workspaceId: 'ws_2', id }
   const unknown = { kind: 'webhook-not-found', details: { id } }
-  t.match(
-    catchRefusal(() => requireWebhook(database.read, foreign)),
-    unknown,
-  )
+  t.match(await catchRefusal(() => requireWebhook(database.read, foreign)), unknown)
   t.notOk(await tryCommit(database.commit([changeWebhook(foreign, { enabled: false }, 2)])))
   t.notOk(await tryCommit(database.commit([rotateSecret(foreign, 'whsec_2', 2)])))
-  t.match(requireWebhook(database.read, { workspaceId: 'ws_1', id }), { enabled: 1, previous_secret: null })
+  t.match(await requireWebhook(database.read, { workspaceId: 'ws_1', id }), { enabled: 1, previous_secret: null })
 })

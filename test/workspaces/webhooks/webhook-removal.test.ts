@@ -1,7 +1,7 @@
 /** Deleted webhooks: their deliveries go in small commits, across faults and restarts, and no others. */
 import t from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
-import { StorageFault, tryCommit, type Write } from '../../../src/base/storage/db/write.js'
+import { StorageFault, tryCommit } from '../../../src/base/storage/db/write.js'
 import type { WebhookRef } from '../../../src/workspaces/webhooks/webhook-records.js'
 import { createWebhookRemovalRunner, deleteWebhook } from '../../../src/workspaces/webhooks/webhook-removal.js'
 import { createWebhook } from '../../helpers/database/create-webhook.js'
@@ -15,13 +15,17 @@ async function addDeliveries(database: Database, { workspaceId, id }: WebhookRef
   const row = rowOf(database.read)
   const owner = { workspace_id: workspaceId, webhook_id: id }
   await database.commit([
-    row('webhook_replays', { ...owner, id: `replay of ${id}` }),
-    ...Array.from({ length: count }, (_, at): Write => row('webhook_deliveries', { ...owner, id: `${id} ${at}` })),
+    await row('webhook_replays', { ...owner, id: `replay of ${id}` }),
+    ...(await Promise.all(
+      Array.from({ length: count }, (_, at) => row('webhook_deliveries', { ...owner, id: `${id} ${at}` })),
+    )),
   ])
 }
 
-function countRows({ read }: Database, table: string, { id }: WebhookRef): number {
-  return read<{ count: number }>(`select count(*) as count from ${table} where webhook_id = ?`, [id])[0]?.count ?? -1
+async function countRows({ read }: Database, table: string, { id }: WebhookRef): Promise<number> {
+  return (
+    (await read<{ count: number }>(`select count(*) as count from ${table} where webhook_id = ?`, [id]))[0]?.count ?? -1
+  )
 }
 
 t.test('the deliveries of a deleted webhook are removed, and no others', async (t) => {
@@ -31,20 +35,23 @@ t.test('the deliveries of a deleted webhook are removed, and no others', async (
   const sizes: number[] = []
   const runner = createWebhookRemovalRunner({
     ...database,
-    commit: (writes) => {
-      sizes.push(countRows(database, 'webhook_deliveries', gone))
+    commit: async (writes) => {
+      sizes.push(await countRows(database, 'webhook_deliveries', gone))
       return database.commit(writes)
     },
     log: silent,
   })
   await database.commit(deleteWebhook(gone, 1))
   t.notOk(await tryCommit(database.commit(deleteWebhook(gone, 1))), 'a webhook is deleted once')
-  t.equal(countRows(database, 'webhook_replays', gone), 0, 'its replays end in the same commit')
+  t.equal(await countRows(database, 'webhook_replays', gone), 0, 'its replays end in the same commit')
   await runner.start(gone)
   t.same(sizes, [450, 250, 50, 0], 'in small commits')
-  t.equal(countRows(database, 'webhook_deliveries', gone), 0)
-  t.same([countRows(database, 'webhook_deliveries', kept), countRows(database, 'webhook_replays', kept)], [450, 1])
-  t.same(database.read('select * from webhook_removals', []), [])
+  t.equal(await countRows(database, 'webhook_deliveries', gone), 0)
+  t.same(
+    [await countRows(database, 'webhook_deliveries', kept), await countRows(database, 'webhook_replays', kept)],
+    [450, 1],
+  )
+  t.same(await database.read('select * from webhook_removals', []), [])
   await runner.stop()
 })
 
@@ -52,7 +59,7 @@ t.test('a webhook of another workspace is not deleted', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { id } = await createWebhook(database)
   t.notOk(await tryCommit(database.commit(deleteWebhook({ workspaceId: 'ws_2', id }, 1))))
-  t.same(database.read('select id from webhooks', []), [{ id }])
+  t.same(await database.read('select id from webhooks', []), [{ id }])
 })
 
 t.test('a removal resumes after a fault, and at the next start', async (t) => {
@@ -69,12 +76,14 @@ t.test('a removal resumes after a fault, and at the next start', async (t) => {
   }
   const log = { error: (about: unknown) => faults.push(about) }
   const stopped = createWebhookRemovalRunner({ read: database.read, commit, log })
+  await stopped.resume()
   await waitUntil('it has failed', () => faults.length === 1)
   await stopped.stop()
-  t.equal(countRows(database, 'webhook_deliveries', gone), 250)
+  t.equal(await countRows(database, 'webhook_deliveries', gone), 250)
   const resumed = createWebhookRemovalRunner({ read: database.read, commit, log })
-  await waitUntil('it is over', () => database.read('select * from webhook_removals', []).length === 0)
-  t.equal(countRows(database, 'webhook_deliveries', gone), 0)
+  await resumed.resume()
+  await waitUntil('it is over', async () => (await database.read('select * from webhook_removals', [])).length === 0)
+  t.equal(await countRows(database, 'webhook_deliveries', gone), 0)
   t.match(faults, [{ webhook: gone.id, workspace: 'ws_1' }])
   await resumed.stop()
 })

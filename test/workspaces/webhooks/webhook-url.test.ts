@@ -80,7 +80,7 @@ const refused: readonly (readonly [RegExp, readonly string[]])[] = [
 t.test('what is refused, and why', async (t) => {
   for (const [message, urls] of refused) {
     for (const url of urls) {
-      const refusal = catchRefusal(() => checkWebhookUrl(url, mayConnect))
+      const refusal = await catchRefusal(() => checkWebhookUrl(url, mayConnect))
       t.match(refusal, { kind: 'invalid-parameter', details: { field: 'url' } }, url.slice(0, 60))
       t.match(refusal.message, message, url.slice(0, 60))
     }

@@ -22,6 +22,15 @@ interface PendingJob<Job, Result> {
   readonly reject: (error: Error) => void
 }
 
+interface JobThreadOptions {
+  /** Milliseconds that one job may take. A job that takes longer is rejected with `JobTimedOut`, and its thread ends. */
+  readonly timeLimit?: number
+}
+
+export class JobTimedOut extends Error {
+  override name = 'JobTimedOut'
+}
+
 /** The answer of the thread. */
 type JobAnswer<Result> = { readonly result: Result } | { readonly failure: string }
 
@@ -30,10 +39,20 @@ export class JobThread<Job, Result> {
   private readonly pending: PendingJob<Job, Result>[] = []
   private underWay: PendingJob<Job, Result> | null = null
   private idle: NodeJS.Timeout | null = null
+  private limit: NodeJS.Timeout | null = null
+  private isOnline = false
   private isStopped = false
 
   /** The module in `file` calls `serveJobs`. */
-  constructor(private readonly file: URL) {}
+  constructor(
+    private readonly file: URL,
+    private readonly options: JobThreadOptions = {},
+  ) {}
+
+  /** The number of jobs that are not done, with the one under way. */
+  get waiting(): number {
+    return this.pending.length + (this.underWay === null ? 0 : 1)
+  }
 
   run(job: Job, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -70,12 +89,28 @@ export class JobThread<Job, Result> {
       this.worker ??= this.startWorker()
       this.worker.ref()
       this.worker.postMessage(next.job, next.transfer)
+      if (this.isOnline) this.startLimit(this.worker)
     } catch (error) {
       // The system has no memory or no thread left.
       this.underWay = null
       next.reject(new Error(`the job cannot be given to a thread: ${errorMessageOf(error)}`, { cause: error }))
       this.postNext()
     }
+  }
+
+  private startLimit(worker: Worker): void {
+    const { timeLimit } = this.options
+    if (timeLimit === undefined) return
+    this.limit = setTimeout(() => {
+      // What the thread does outside of JavaScript goes on until it is done, but nothing waits for it.
+      void worker.terminate()
+      this.handleLoss(worker, new JobTimedOut(`the job took longer than ${timeLimit} ms`))
+    }, timeLimit)
+  }
+
+  private endLimit(): void {
+    if (this.limit !== null) clearTimeout(this.limit)
+    this.limit = null
   }
 
   private endWhenIdle(): void {
@@ -91,6 +126,13 @@ export class JobThread<Job, Result> {
 
   private startWorker(): Worker {
     const worker = new Worker(this.file, { ...threadOptions, resourceLimits })
+    this.isOnline = false
+    // The limit of its first job does not count the start of the thread.
+    worker.once('online', () => {
+      if (worker !== this.worker) return
+      this.isOnline = true
+      if (this.underWay !== null) this.startLimit(worker)
+    })
     worker.on('message', (answer: JobAnswer<Result>) => {
       if (worker === this.worker) this.settle(answer)
     })
@@ -102,6 +144,7 @@ export class JobThread<Job, Result> {
   private settle(answer: JobAnswer<Result>): void {
     const done = this.underWay
     this.underWay = null
+    this.endLimit()
     if ('result' in answer) done?.resolve(answer.result)
     else done?.reject(new Error(answer.failure))
     this.postNext()
@@ -112,7 +155,8 @@ export class JobThread<Job, Result> {
     this.worker = null
     const lost = this.underWay
     this.underWay = null
-    lost?.reject(new Error(`a job was not done: ${cause.message}`, { cause }))
+    this.endLimit()
+    lost?.reject(cause instanceof JobTimedOut ? cause : new Error(`a job was not done: ${cause.message}`, { cause }))
     this.postNext()
     if (this.isStopped) for (const { reject } of this.pending.splice(0)) reject(cause)
   }

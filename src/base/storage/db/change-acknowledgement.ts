@@ -7,6 +7,7 @@
  */
 import { sql } from 'kysely'
 import type { Log } from '../../platform/log.js'
+import { shareWaitingRun } from '../../platform/serial-runner.js'
 import type { Database } from './database.js'
 import { prepareWrite, type Read } from './prepared.js'
 import { readServiceState, setServiceState } from './service-state.js'
@@ -31,44 +32,78 @@ export function announceChange(): Write {
   return incrementState({ key: ANNOUNCED_KEY })
 }
 
-export function readAnnouncedChange(read: Read): number {
-  return Number(readServiceState(read, { key: ANNOUNCED_KEY })[0]?.value ?? 0)
+export async function readAnnouncedChange(read: Read): Promise<number> {
+  return Number((await readServiceState(read, { key: ANNOUNCED_KEY }))[0]?.value ?? 0)
 }
 
-export function readAcknowledgedChange(read: Read): number {
-  return Number(readServiceState(read, { key: ACKNOWLEDGED_KEY })[0]?.value ?? 0)
+export async function readAcknowledgedChange(read: Read): Promise<number> {
+  return Number((await readServiceState(read, { key: ACKNOWLEDGED_KEY }))[0]?.value ?? 0)
 }
 
-interface ChangeAcknowledgerDeps {
+interface ChangeFollowerDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error'>
-  /** Drops what is cached. */
-  readonly forget: () => void
+  /** Puts what other processes have changed in force. It resolves when that is done. */
+  readonly putInForce: () => Promise<void>
 }
 
-/** The function that it returns is called after each foreign commit, and once when the daemon is up. */
-export function createChangeAcknowledger({
-  database: { read, commit },
-  log,
-  forget,
-}: ChangeAcknowledgerDeps): () => void {
-  let lastAcknowledged = readAcknowledgedChange(read)
-  const acknowledge = async (change: number): Promise<void> => {
-    if (change === lastAcknowledged) return
-    await commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })])
-    lastAcknowledged = change
+/** Milliseconds until a change that could not be followed is followed again. */
+const RETRY_PAUSE = 1_000
+
+export class ChangeFollower {
+  /**
+   * Call this after each foreign commit, and once when the daemon is up. Runs never overlap; a commit that comes while
+   * one is under way gets a further run. It never rejects.
+   */
+  readonly follow = shareWaitingRun(() => this.followNow())
+  private retryTimer: NodeJS.Timeout | null = null
+  private isStopped = false
+
+  private constructor(
+    private readonly deps: ChangeFollowerDeps,
+    private lastAcknowledged: number,
+  ) {}
+
+  static async open(deps: ChangeFollowerDeps): Promise<ChangeFollower> {
+    return new ChangeFollower(deps, await readAcknowledgedChange(deps.database.read))
   }
-  return () => {
+
+  /** Resolves when the run under way has ended. Further calls of `follow` do nothing. */
+  async stop(): Promise<void> {
+    this.isStopped = true
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer)
+    await this.follow()
+  }
+
+  private async followNow(): Promise<void> {
+    if (this.isStopped) return
+    const { database, log, putInForce } = this.deps
     try {
-      // It is read before the caches are dropped: a change that comes in between is acknowledged by the next call.
-      const announced = readAnnouncedChange(read)
-      forget()
-      acknowledge(announced).catch((err: unknown) =>
-        log.error({ err }, 'the change of a command cannot be acknowledged'),
-      )
+      // It is read before anything is dropped: a change that comes in between is acknowledged by the next run.
+      const [announced] = await Promise.allSettled([readAnnouncedChange(database.read)])
+      await putInForce()
+      if (announced.status === 'rejected') throw announced.reason
+      await this.acknowledge(announced.value)
     } catch (err) {
-      forget()
       log.error({ err }, 'changes by other processes cannot be read')
+      this.retryLater()
     }
+  }
+
+  private async acknowledge(change: number): Promise<void> {
+    if (change === this.lastAcknowledged) return
+    const { database, log } = this.deps
+    try {
+      await database.commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })])
+      this.lastAcknowledged = change
+    } catch (err) {
+      log.error({ err }, 'the change of a command cannot be acknowledged')
+    }
+  }
+
+  private retryLater(): void {
+    if (this.isStopped) return
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer)
+    this.retryTimer = setTimeout(() => void this.follow(), RETRY_PAUSE).unref()
   }
 }

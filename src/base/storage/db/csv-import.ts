@@ -26,7 +26,7 @@ export interface ImportJournal<Report> {
    */
   readonly recordProgress: (rows: number, report: Report) => readonly Write[]
   /** Throws when the import must not go on. Called before each batch, and again after each conflict. */
-  readonly assertMayContinue: () => void
+  readonly assertMayContinue: () => Promise<void>
 }
 
 /** The first row of a file. */
@@ -42,7 +42,7 @@ export interface CsvImport<Columns, Item, Report extends RefusedSummary> extends
   /** The report before the first row. `columns` is null if the file has no rows. */
   readonly emptyReport: (columns: Columns | null) => Report
   /** Plans the changes of a batch, and the report after it. It is called again after a conflict. */
-  readonly planBatch: (items: readonly Item[], before: Report) => BatchPlan<Report>
+  readonly planBatch: (items: readonly Item[], before: Report) => Promise<BatchPlan<Report>>
   /** The commit failed because something else has changed what the batch was planned on. */
   readonly isConflict: (error: unknown) => boolean
 }
@@ -150,8 +150,8 @@ async function commitBatch<Item, Report extends RefusedSummary>(
   { planBatch, isConflict }: Pick<CsvImport<never, Item, Report>, 'planBatch' | 'isConflict'>,
 ): Promise<Report> {
   for (;;) {
-    journal.assertMayContinue()
-    const { report, writes } = planBatch(items, before)
+    await journal.assertMayContinue()
+    const { report, writes } = await planBatch(items, before)
     const all = [...journal.recordProgress(rows, report), ...writes, ...(isLast ? (noteEnd?.(report) ?? []) : [])]
     try {
       if (all.length > 0) await commit(all)

@@ -7,7 +7,7 @@ import type { Commit } from './write.js'
 
 /** The part of the database that most rooms use. */
 export interface Store {
-  /** Synchronous, for short reads. A long read must go page by page, or the WAL is never checkpointed. */
+  /** For short reads. A long read must go page by page, or the WAL is never checkpointed. */
   readonly read: Read
   /** `openDatabase` (`base/storage/open`) gives it; it leads to `Writer.commit`. */
   readonly commit: Commit
@@ -51,6 +51,7 @@ export interface Database extends Store {
 }
 
 /** Pages of the file that deletions have emptied and that `reclaimPages` gives back. */
-export function countFreePages(read: Read): number {
-  return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
+export async function countFreePages(read: Read): Promise<number> {
+  const [state] = await read<{ freelist_count: number }>('pragma freelist_count', [])
+  return state?.freelist_count ?? 0
 }

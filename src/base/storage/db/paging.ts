@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Timestamp } from '../tables/columns.js'
-import { prepareRead, type Read, type StatementBuilder } from './prepared.js'
+import { type Awaitable, prepareRead, type Read, type StatementBuilder } from './prepared.js'
 import { INDEX_STEP, waitForStep } from './stepped-walk.js'
 
 /** The part of a list that is asked for. */
@@ -25,12 +25,12 @@ export const MAX_ID = 'g'
 export async function seekOffset<Place>(
   top: Place,
   offset: number,
-  skip: (position: Place, count: number) => Place | undefined,
+  skip: (position: Place, count: number) => Promise<Place | undefined>,
 ): Promise<Place | null> {
   let position = top
   for (let left = offset; left > 0; left -= INDEX_STEP) {
     if (left < offset) await waitForStep()
-    const next = skip(position, Math.min(left, INDEX_STEP) - 1)
+    const next = await skip(position, Math.min(left, INDEX_STEP) - 1)
     if (next === undefined) return null
     position = next
   }
@@ -53,7 +53,7 @@ export function isAfterPlace<Values extends CreationPlace>({ slot }: StatementBu
 /** Slices of a workspace's rows in the order of creation; `pageAfter` reads those behind a place. */
 export function slicesByCreation<Row>(
   table: 'api_keys' | 'domains',
-  pageAfter: (read: Read, page: CreationPage) => readonly Row[],
+  pageAfter: (read: Read, page: CreationPage) => Awaitable<readonly Row[]>,
 ): (read: Read, workspaceId: string, slice: PageSlice) => Promise<readonly Row[]> {
   const skipRows = prepareRead<CreationPlace & { workspaceId: string; skip: number }>()((builder) =>
     builder.db
@@ -74,10 +74,10 @@ export function slicesByCreation<Row>(
       .where('id', '=', slot('id')),
   )
   return async (read, workspaceId, { after, offset, limit }) => {
-    const top = after === undefined ? { created_at: -1, id: '' } : placeOf(read, { workspaceId, id: after })[0]
+    const top = after === undefined ? { created_at: -1, id: '' } : (await placeOf(read, { workspaceId, id: after }))[0]
     if (top === undefined) return []
-    const skip = (position: CreationPlace, count: number) =>
-      skipRows(read, { workspaceId, ...position, skip: count })[0]
+    const skip = async (position: CreationPlace, count: number) =>
+      (await skipRows(read, { workspaceId, ...position, skip: count }))[0]
     const position = await seekOffset<CreationPlace>(top, offset, skip)
     return position === null ? [] : pageAfter(read, { workspaceId, ...position, limit })
   }

@@ -78,23 +78,38 @@ export function prepareWrite<Values extends object>(
   }
 }
 
-/** Runs a read on the reading connection: see `Database.read`. */
+/** A value, or a promise of it. Await it in any case. */
+export type Awaitable<T> = T | Promise<T>
+
+/**
+ * Runs a read: see `Store.read`. SQLite gives the rows of a short read at once, on this thread; an engine behind a
+ * network gives a promise. Awaiting rows that are there costs less than a microsecond.
+ */
 export interface Read {
-  <Row>(sql: string, parameters: readonly unknown[]): Row[]
-  /** Reads the same on a thread, for rows of megabytes. If it is absent, there is no thread, as in commands. */
+  <Row>(sql: string, parameters: readonly unknown[]): Awaitable<Row[]>
+  /** Reads the same on a thread, for what takes long. If it is absent, there is no thread, as in commands. */
   readonly elsewhere?: ReadElsewhere
 }
 
-export type ReadElsewhere = <Row>(sql: string, parameters: readonly unknown[]) => Promise<Row[]>
+export type ReadElsewhere = (sql: string, parameters: readonly unknown[]) => Promise<unknown[]>
+
+/** A read with its values, as data, for `readTogether`. */
+interface Query<Rows> {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** Gives what was read its type. */
+  readonly toRows: (rows: unknown) => Rows
+}
 
 /** `Rows` is an array. */
 export interface PreparedRead<Values, Rows> {
-  (read: Read, values: Values): Rows
+  (read: Read, values: Values): Awaitable<Rows>
   /**
    * Reads on a thread, so that rows of megabytes do not block this one. It reads here if there is no thread, or the
    * thread fails.
    */
   readonly large: (read: Read, values: Values) => Promise<Rows>
+  readonly with: (values: Values) => Query<Rows>
 }
 
 /** Builds a read whose rows have the type that Kysely infers. */
@@ -106,20 +121,69 @@ type ReadFactory<Values> = <Query extends Compilable<unknown>>(
 export function prepareRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
     const { sql, bind } = prepare<Values>(build)
-    const withType = (rows: unknown[]): InferResult<Query> => rows as InferResult<Query>
-    const readHere = (read: Read, values: Values): InferResult<Query> => withType(read(sql, bind(values)))
-    const large = async (read: Read, values: Values): Promise<InferResult<Query>> => {
-      const rows = await read.elsewhere?.<unknown>(sql, bind(values)).catch(() => undefined)
-      return rows === undefined ? readHere(read, values) : withType(rows)
-    }
-    return Object.assign(readHere, { large })
+    return toPreparedRead<Values, InferResult<Query>>(sql, bind, toRowsOf<Query>())
   }
 }
 
-/** Runs a read that is built for one use, such as a list with filters. */
-export function runQuery<Row>(read: Read, query: Compilable<Row>): Row[] {
+/**
+ * A read that may take long, because it searches, counts or adds up rows without a bound. It runs on a thread, and is
+ * ended after a time limit. Use `prepareRead` for what an index answers at once: asking a thread costs more than that.
+ */
+export function prepareLongRead<Values extends object>(): ReadFactory<Values> {
+  return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
+    const { sql, bind } = prepare<Values>(build)
+    const prepared = toPreparedRead<Values, InferResult<Query>>(sql, bind, toRowsOf<Query>())
+    const readLong = (read: Read, values: Values) => runLong(read, prepared.with(values))
+    return Object.assign(readLong, { large: prepared.large, with: prepared.with })
+  }
+}
+
+function toRowsOf<Query extends Compilable<unknown>>(): (rows: unknown) => InferResult<Query> {
+  return (rows) => rows as InferResult<Query>
+}
+
+function toPreparedRead<Values, Rows>(
+  sql: string,
+  bind: (values: Values) => unknown[],
+  toRows: (rows: unknown) => Rows,
+): PreparedRead<Values, Rows> {
+  const readHere = (read: Read, values: Values): Awaitable<Rows> => {
+    const rows = read<unknown>(sql, bind(values))
+    return rows instanceof Promise ? rows.then(toRows) : toRows(rows)
+  }
+  const large = async (read: Read, values: Values): Promise<Rows> => {
+    const rows = await read.elsewhere?.(sql, bind(values)).catch(() => undefined)
+    return rows === undefined ? readHere(read, values) : toRows(rows)
+  }
+  return Object.assign(readHere, { large, with: (values: Values) => ({ sql, parameters: bind(values), toRows }) })
+}
+
+function runLong<Rows>(read: Read, { sql, parameters, toRows }: Query<Rows>): Awaitable<Rows> {
+  const rows = read.elsewhere === undefined ? read<unknown>(sql, parameters) : read.elsewhere(sql, parameters)
+  return rows instanceof Promise ? rows.then(toRows) : toRows(rows)
+}
+
+type RowsOf<Queries extends readonly Query<unknown>[]> = {
+  -readonly [Index in keyof Queries]: Queries[Index] extends Query<infer Rows> ? Rows : never
+}
+
+/**
+ * Runs reads that do not depend on each other. An engine behind a network sends them in one go, so that they take one
+ * round trip. Each sees its own state of the database, and they run in this order.
+ */
+export async function readTogether<const Queries extends readonly Query<unknown>[]>(
+  read: Read,
+  queries: Queries,
+): Promise<RowsOf<Queries>> {
+  const running = queries.map(({ sql, parameters }) => read<unknown>(sql, parameters))
+  const rows = await Promise.all(running)
+  return queries.map(({ toRows }, index) => toRows(rows[index])) as RowsOf<Queries>
+}
+
+/** Runs a read that is built for one use, such as a list with filters. It may take long: see `prepareLongRead`. */
+export function runLongQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
   const { sql, parameters } = query.compile()
-  return read(sql, parameters)
+  return runLong(read, { sql, parameters, toRows: toRowsOf<Compilable<Row>>() })
 }
 
 /** SQLite's internal row number: the last column of every index of a table that is not `without rowid`. */

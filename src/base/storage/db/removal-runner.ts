@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 interface RemovalRunnerDeps<Deleted> {
   /** Removals that the last stop interrupted. */
-  readonly listPending: () => readonly Deleted[]
+  readonly listPending: () => Promise<readonly Deleted[]>
   /** Removes in small commits. Rejects with the signal's reason if it is aborted between two of them. */
   readonly remove: (deleted: Deleted, signal: AbortSignal) => Promise<void>
   readonly onFault: (err: unknown, deleted: Deleted) => void
@@ -26,9 +26,11 @@ export class RemovalRunner<Deleted> {
   private readonly stopped = new AbortController()
   private readonly removals = new Set<Promise<void>>()
 
-  /** Resumes the removals that the last stop interrupted. */
-  constructor(private readonly deps: RemovalRunnerDeps<Deleted>) {
-    for (const deleted of deps.listPending()) void this.start(deleted)
+  constructor(private readonly deps: RemovalRunnerDeps<Deleted>) {}
+
+  /** Resumes the removals that the last stop interrupted. Call it once, before the first deletion. */
+  async resume(): Promise<void> {
+    for (const deleted of await this.deps.listPending()) void this.start(deleted)
   }
 
   /** Resolves when the rows are removed, or after `maxWait`. */

@@ -58,10 +58,10 @@ export class LostBytes extends Error {
   override name = 'LostBytes'
 }
 
-/** What the read returns, or why its bytes are lost. It is for a caller that can go on without them. */
-export function orLost<Found>(read: () => Found): Found | LostBytes {
+/** Resolves to what the read gives, or to why its bytes are lost. It is for a caller that can go on without them. */
+export async function orLost<Found>(read: () => Found | Promise<Found>): Promise<Found | LostBytes> {
   try {
-    return read()
+    return await read()
   } catch (error) {
     if (error instanceof LostBytes) return error
     throw error

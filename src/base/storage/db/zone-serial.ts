@@ -9,8 +9,8 @@ import { prepareRead, prepareWrite, type Read } from './prepared.js'
 
 const selectSerial = prepareRead<object>()(({ db }) => db.selectFrom('zone_serial').select('serial'))
 
-export function readZoneSerial(read: Read): number {
-  const [row] = selectSerial(read, {})
+export async function readZoneSerial(read: Read): Promise<number> {
+  const [row] = await selectSerial(read, {})
   if (row === undefined) throw new Error('the zone has no serial number')
   return row.serial
 }

@@ -182,7 +182,7 @@ async function eraseByIndex(
   const columns = `workspace_id, ${[key].flat().join(', ')}`
   const sql = `delete from ${table} where (${columns}) in
     (select ${columns} from ${table} where workspace_id = ? limit ${portion})`
-  while (read(some, [workspaceId]).length > 0) await commit([{ sql, parameters: [workspaceId] }])
+  while ((await read(some, [workspaceId])).length > 0) await commit([{ sql, parameters: [workspaceId] }])
 }
 
 async function eraseBySlices(
@@ -194,9 +194,9 @@ async function eraseBySlices(
   const first = `select min(${key}) as key from ${table}`
   const next = `select ${key} as key from ${table} where ${key} >= ? order by ${key} limit 1 offset ${portion}`
   const erase = `delete from ${table} where workspace_id = ? and ${key} >= ?`
-  let from: Key | null | undefined = read<{ key: Key | null }>(first, [])[0]?.key
+  let from: Key | null | undefined = (await read<{ key: Key | null }>(first, []))[0]?.key
   while (from !== null && from !== undefined) {
-    const to: Key | undefined = read<{ key: Key }>(next, [from])[0]?.key
+    const to: Key | undefined = (await read<{ key: Key }>(next, [from]))[0]?.key
     const slice = { sql: erase, parameters: [workspaceId, from] }
     const bounded = { sql: `${erase} and ${key} < ?`, parameters: [workspaceId, from, to] }
     await commit([to === undefined ? slice : bounded])

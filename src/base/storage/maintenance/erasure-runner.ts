@@ -30,8 +30,8 @@ export class ErasureRunner {
   constructor(private readonly deps: ErasureRunnerDeps) {}
 
   /** Resumes what the last stop interrupted. */
-  start(): void {
-    for (const { id } of listClosedWorkspaces(this.deps.database.read, {})) this.queuePass(id, 'last')
+  async start(): Promise<void> {
+    for (const { id } of await listClosedWorkspaces(this.deps.database.read, {})) this.queuePass(id, 'last')
   }
 
   /** Call it once the closing is on disk. */

@@ -13,10 +13,10 @@ export async function reclaimFreePages(
   database: Pick<Database, 'read' | 'reclaimPages'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let free = countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
+  for (let free = await countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
     await database.reclaimPages(PAGES_PER_STEP)
     await sleep(STEP_PAUSE)
-    const left = countFreePages(database.read)
+    const left = await countFreePages(database.read)
     if (left >= free) return
     free = left
   }

@@ -37,10 +37,10 @@ export async function purgeSpool(
  * newest one at its start, so it ends however much is deleted while it runs.
  */
 async function sweepHoles(database: Pick<Database, 'read' | 'sweepSpool'>, signal: AbortSignal): Promise<boolean> {
-  const [newest] = database.read<{ file: number | null }>('select max(file) as file from spool_holes', [])
+  const [newest] = await database.read<{ file: number | null }>('select max(file) as file from spool_holes', [])
   let from = 0
   while (!signal.aborted) {
-    const holes = nextHoles(database.read, from, newest?.file ?? 0)
+    const holes = await nextHoles(database.read, from, newest?.file ?? 0)
     if (!(await retryWhileBusy(() => database.sweepSpool(holes), signal))) return false
     if (holes.length === 0) return true
     from = holes[0]?.file ?? from
@@ -63,7 +63,7 @@ async function foldRests(database: Pick<Database, 'read' | 'commit'>, signal: Ab
 }
 
 /** The next ones of one file. */
-function nextHoles(read: Database['read'], from: number, to: number): readonly SpoolPlace[] {
+async function nextHoles(read: Database['read'], from: number, to: number): Promise<readonly SpoolPlace[]> {
   const sql = `select file, at, bytes from spool_holes
     where file = (select min(file) from spool_holes where file between ? and ?) order by at limit ${STEP_HOLES}`
   return read<SpoolPlace>(sql, [from, to])

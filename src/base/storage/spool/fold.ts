@@ -29,7 +29,7 @@ type SpooledRow = SpoolPlace & { readonly place: number }
 
 /** Resolves to the number of bytes. */
 export async function foldSpool(store: Store, { onProgress, onLost }: FoldOptions = {}): Promise<number> {
-  const total = store.read<{ bytes: number | null }>(SUM_OF_BYTES, [])[0]?.bytes ?? 0
+  const total = (await store.read<{ bytes: number | null }>(SUM_OF_BYTES, []))[0]?.bytes ?? 0
   let folded = 0
   for await (const bytes of foldRows(store, { from: 0, to: Number.MAX_SAFE_INTEGER, most: COMMIT_BYTES }, onLost)) {
     folded += bytes
@@ -58,7 +58,11 @@ async function* foldRows(
 ): AsyncGenerator<number> {
   for (const table of spooledTables) {
     let after: Pick<SpoolPlace, 'file' | 'at'> = { file: range.from, at: -1 }
-    for (let rows = nextRows(read, table, after, range); rows.length > 0; rows = nextRows(read, table, after, range)) {
+    for (
+      let rows = await nextRows(read, table, after, range);
+      rows.length > 0;
+      rows = await nextRows(read, table, after, range)
+    ) {
       await commit(rows.map((row) => toFold(table, row))).catch(async (error: unknown) => {
         if (onLost === undefined || !(error instanceof LostBytes)) throw error
         for (const row of rows) await foldAlone(commit, table, row, onLost)
@@ -94,16 +98,16 @@ function mayNameSpool(db: SQLite.Database): boolean {
   return db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'spool_holes'`).get() !== undefined
 }
 
-function nextRows(
+async function nextRows(
   read: Store['read'],
   table: string,
   { file, at }: Pick<SpoolPlace, 'file' | 'at'>,
   { to, most }: FoldRange,
-): readonly SpooledRow[] {
+): Promise<readonly SpooledRow[]> {
   const sql = `select rowid as place, spool_file as file, spool_at as at, spool_bytes as bytes from ${table}
     where spool_file <= ? and (spool_file, spool_at) > (?, ?) order by spool_file, spool_at limit ${COMMIT_ROWS}`
   let sum = 0
-  return read<SpooledRow>(sql, [to, file, at]).filter(({ bytes }, place) => {
+  return (await read<SpooledRow>(sql, [to, file, at])).filter(({ bytes }, place) => {
     sum += bytes
     return place === 0 || sum <= most
   })

@@ -10,10 +10,10 @@ import { INDEX_STEP, waitForStep } from '../db/stepped-walk.js'
 const MUCH_DELETED = 67_108_864
 
 /** Whether deleted bytes are so many that the next hour is too late for them. */
-export function hasMuchDeleted(read: Read): boolean {
+export async function hasMuchDeleted(read: Read): Promise<boolean> {
   // Each spooled message has 16 KB and more.
   const sql = `select coalesce(sum(bytes), 0) as bytes from (select bytes from spool_holes limit ${INDEX_STEP})`
-  return (read<{ bytes: number }>(sql, [])[0]?.bytes ?? 0) >= MUCH_DELETED
+  return ((await read<{ bytes: number }>(sql, []))[0]?.bytes ?? 0) >= MUCH_DELETED
 }
 
 /**
@@ -21,10 +21,10 @@ export function hasMuchDeleted(read: Read): boolean {
  * that is written to.
  */
 export async function* findSparseFiles(read: Read): AsyncGenerator<number> {
-  const newest = read<{ file: number | null }>(NEWEST_FILE, [])[0]?.file ?? 0
-  for (let file = nextFile(read, 0); file < newest; file = nextFile(read, file)) {
+  const newest = (await read<{ file: number | null }>(NEWEST_FILE, []))[0]?.file ?? 0
+  for (let file = await nextFile(read, 0); file < newest; file = await nextFile(read, file)) {
     await waitForStep()
-    const [use] = read<{ live: number; end: number }>(USE_OF_FILE, [file, file])
+    const [use] = await read<{ live: number; end: number }>(USE_OF_FILE, [file, file])
     if (use !== undefined && use.live * 2 < use.end) yield file
   }
 }
@@ -40,8 +40,8 @@ const NEXT_FILE = `select min(file) as file from (${fromEach(
 )})`
 
 /** Infinity if there is none. */
-function nextFile(read: Read, after: number): number {
-  return read<{ file: number | null }>(NEXT_FILE, [after, after])[0]?.file ?? Number.POSITIVE_INFINITY
+async function nextFile(read: Read, after: number): Promise<number> {
+  return (await read<{ file: number | null }>(NEXT_FILE, [after, after]))[0]?.file ?? Number.POSITIVE_INFINITY
 }
 
 /** The sweep has cut off what is behind the last row. */

@@ -46,10 +46,10 @@ export async function readStoredBytes<Key>(
     readonly bytes: PreparedRead<Key, { readonly raw: Buffer }[]>
   },
 ): Promise<Buffer | undefined> {
-  const [before] = row.place(read, key)
+  const [before] = await row.place(read, key)
   if (before === undefined) return undefined
-  if (before.size <= MAX_READ_HERE) return row.bytes(read, key)[0]?.raw
+  if (before.size <= MAX_READ_HERE) return (await row.bytes(read, key))[0]?.raw
   const [found] = await row.bytes.large(read, key)
-  const isSame = isDeepStrictEqual(row.place(read, key)[0], before)
+  const isSame = isDeepStrictEqual((await row.place(read, key))[0], before)
   return isSame ? found?.raw : readStoredBytes(read, key, row)
 }

@@ -19,16 +19,16 @@ interface RecipientDecisions {
   readonly refusesSpam: boolean
 }
 
-export function decideForRecipients(
+export async function decideForRecipients(
   authentication: Authentication,
   recipients: readonly Address[],
-  policyOf: (address: Address) => InboundPolicy,
+  policyOf: (address: Address) => Promise<InboundPolicy>,
   setting: DmarcSetting,
-): RecipientDecisions {
+): Promise<RecipientDecisions> {
   const decisions = new Map<Address, AcceptanceDecision>()
   let refusesSpam = true
   for (const address of recipients) {
-    const policy = policyOf(address)
+    const policy = await policyOf(address)
     const decision = decideFor(authentication, policy, setting)
     decisions.set(address, decision)
     refusesSpam &&= policy.spam === 'refuse' || decision.kind === 'refuse'

@@ -18,8 +18,8 @@ export class DomainOwners {
   }
 
   /** Null if it is neither. */
-  find(name: DomainName): DomainOfReport | null {
-    const [row] = verifiedByName(this.read, { domain: name })
+  async find(name: DomainName): Promise<DomainOfReport | null> {
+    const [row] = await verifiedByName(this.read, { domain: name })
     if (row !== undefined) return { workspaceId: row.workspace_id, domainId: row.id }
     const isOwn = this.ownNames.some((own) => isInside(name, own))
     return isOwn ? { workspaceId: SERVICE_WORKSPACE, domainId: SERVICE_WORKSPACE } : null

@@ -7,6 +7,7 @@
  * to whom the domain has sent no mail give way first, so that forged reports, however many, displace no others.
  */
 
+import { findAsync } from '../../../base/platform/async-filter.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Log } from '../../../base/platform/log.js'
@@ -79,9 +80,9 @@ export class DomainReportFiler {
   constructor(private readonly deps: DomainReportDeps) {}
 
   /** Whether the report came to an address for reports about domains. */
-  handles({ envelope_to: addresses }: Pick<InboundEmail, 'envelope_to'>): boolean {
+  async handles({ envelope_to: addresses }: Pick<InboundEmail, 'envelope_to'>): Promise<boolean> {
     const [first] = parseJson(addresses)
-    return first !== undefined && isAboutDomains(this.deps.policy.classify(first))
+    return first !== undefined && isAboutDomains(await this.deps.policy.classify(first))
   }
 
   /** The writes for a message that is not read at all. Null if it may be read. */
@@ -92,9 +93,9 @@ export class DomainReportFiler {
     return isTooMuch ? this.resultOf(email, [notFiled('rate', { reporter })]) : null
   }
 
-  file(email: InboundEmail, result: DigestResult<ReportDigest>): ProcessingResult {
+  async file(email: InboundEmail, result: DigestResult<ReportDigest>): Promise<ProcessingResult> {
     const reporter = reporterOf(email) ?? ''
-    const filings = buildFilings(this.deps, this.reports, reporter, result)
+    const filings = await buildFilings(this.deps, this.reports, reporter, result)
     const isUseless = filings.every(({ outcome }) => outcome !== 'filed')
     if (isUseless) this.messages.take(reporter, this.deps.clock(), USELESS_COST - 1)
     return this.resultOf(email, filings)
@@ -108,17 +109,19 @@ export class DomainReportFiler {
   }
 }
 
-function buildFilings(
+async function buildFilings(
   deps: DomainReportDeps,
   limits: TokenBuckets,
   reporter: string,
   result: DigestResult<ReportDigest>,
-): readonly Filing[] {
+): Promise<readonly Filing[]> {
   if (result.kind === 'unreadable') return [notFiled('unreadable', { reporter, reason: result.why })]
   const { digest } = result
   if (digest.kind === 'unreadable') return [notFiled('unreadable', { reporter, reason: digest.why })]
   const some = digest.domains.slice(0, MAX_DOMAINS)
-  return some.map((reported) => buildFiling(deps, limits, reporter, reported))
+  const filings: Filing[] = []
+  for (const reported of some) filings.push(await buildFiling(deps, limits, reporter, reported))
+  return filings
 }
 
 function reporterOf({ authentication }: InboundEmail): string | null {
@@ -129,17 +132,23 @@ function notFiled(outcome: ReportOutcome, facts: Filing['facts'] = {}, reported:
   return { writes: [], outcome, reported, facts }
 }
 
-function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: string, reported: ReportedDomain): Filing {
+async function buildFiling(
+  deps: DomainReportDeps,
+  limits: TokenBuckets,
+  reporter: string,
+  reported: ReportedDomain,
+): Promise<Filing> {
   const { read, clock } = deps
   const { kind, domain, reportId } = reported
   const facts = { reporter, kind, domain }
-  const owner = findOwner(deps, domain)
+  const owner = await findOwner(deps, domain)
   if (owner === null) return notFiled('unknown-domain', facts, reported)
   const about = { ...facts, workspace: owner.workspaceId }
-  if (findStoredReport(read, { ...owner, ...facts, reportId }).length > 0) return notFiled('repeated', about, reported)
+  const stored = await findStoredReport(read, { ...owner, ...facts, reportId })
+  if (stored.length > 0) return notFiled('repeated', about, reported)
   const now = clock()
   if (limits.take(`${reporter} ${owner.domainId}`, now) > 0) return notFiled('rate', about, reported)
-  const room = makeRoom(read, owner, reporter, reported)
+  const room = await makeRoom(read, owner, reporter, reported)
   if (room === null) return notFiled('rate', about, reported)
   const { messages, passed } = reported
   return {
@@ -150,34 +159,34 @@ function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: str
   }
 }
 
-function findOwner({ owners }: DomainReportDeps, domain: string): DomainOfReport | null {
+async function findOwner({ owners }: DomainReportDeps, domain: string): Promise<DomainOfReport | null> {
   for (const name of listEnclosingNames(domain)) {
-    const owner = owners.find(name)
+    const owner = await owners.find(name)
     if (owner !== null) return owner
   }
   return null
 }
 
 /** Null if the reports of those who received mail of the domain take all room, and this reporter is none of them. */
-function makeRoom(
+async function makeRoom(
   read: Read,
   owner: DomainOfReport,
   from: string,
   { domain, rows }: ReportedDomain,
-): readonly Write[] | null {
-  const reporters = weighReporters(read, owner)
+): Promise<readonly Write[] | null> {
+  const reporters = await weighReporters(read, owner)
   const weight = reporters.reduce((sum, { weight }) => sum + weight, rows.length)
   if (weight <= MAX_WEIGHT) return []
   const isReceiver = rememberReceivers(read)
-  const received = (reporter: string): boolean => isReceiver({ workspace_id: owner.workspaceId, domain, reporter })
+  const received = (reporter: string): Promise<boolean> =>
+    isReceiver({ workspace_id: owner.workspaceId, domain, reporter })
   const heaviestFirst = reporters.toSorted((one, other) => other.weight - one.weight)
   // The heaviest come first, so few are looked up: there are few receivers.
-  const unproven = heaviestFirst.find(({ reporter }) => !received(reporter))
-  const displaced = unproven ?? (received(from) ? heaviestFirst[0] : undefined)
+  const unproven = await findAsync(heaviestFirst, async ({ reporter }) => !(await received(reporter)))
+  const displaced = unproven ?? ((await received(from)) ? heaviestFirst[0] : undefined)
   if (displaced === undefined) return null
-  return oldestOfReporter(read, { ...owner, reporter: displaced.reporter, limit: REMOVED_AT_ONCE }).map(
-    removeDomainReport,
-  )
+  const oldest = await oldestOfReporter(read, { ...owner, reporter: displaced.reporter, limit: REMOVED_AT_ONCE })
+  return oldest.map(removeDomainReport)
 }
 
 function writesOf(

@@ -8,9 +8,11 @@
  * What is noted is stored a second later, once a day for each receiver, and kept for as long as reports are. What a crash
  * loses is noted again with the next message.
  */
+
 import { sql } from 'kysely'
 import { mailboxProviders } from '../../../base/mail/mailbox-providers.js'
 import { findRegistryDomain } from '../../../base/mail/public-suffix.js'
+import { someAsync } from '../../../base/platform/async-filter.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -161,22 +163,22 @@ export class MailReceivers {
 /** Whether the reporter of a report, or its provider, has taken mail of the domain; each pair is looked up once. */
 export function rememberReceivers(
   read: Read,
-): (report: Pick<DomainReport, 'workspace_id' | 'domain' | 'reporter'>) => boolean {
-  const found = new Map<string, boolean>()
+): (report: Pick<DomainReport, 'workspace_id' | 'domain' | 'reporter'>) => Promise<boolean> {
+  const lookups = new Map<string, Promise<boolean>>()
   return ({ workspace_id: workspaceId, domain, reporter }) => {
     const sender = organizationOf(domain)
     const key = `${sender} ${reporter}`
-    const isKnown =
-      found.get(key) ??
-      namesOf(reporter).some((receiver) => receiverOf(read, { workspaceId, domain: sender, receiver })[0] !== undefined)
-    found.set(key, isKnown)
-    return isKnown
+    const isReceiver = async (receiver: string): Promise<boolean> =>
+      (await receiverOf(read, { workspaceId, domain: sender, receiver }))[0] !== undefined
+    const lookup = lookups.get(key) ?? someAsync(namesOf(reporter), isReceiver)
+    lookups.set(key, lookup)
+    return lookup
   }
 }
 
 /** Resolves to whether there may be more. */
 export async function removeOldReceivers({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = oldestReceivers(read, { before, limit: BATCH_SIZE })
+  const old = await oldestReceivers(read, { before, limit: BATCH_SIZE })
   if (old.length > 0) await commit(old.map(removeReceiver))
   return old.length === BATCH_SIZE
 }

@@ -6,7 +6,7 @@ const BATCH_SIZE = 50
 
 /** Resolves to whether there may be more. */
 export async function removeOldReports({ read, commit }: Store, before: number): Promise<boolean> {
-  const old = reportsReceivedBefore(read, { before, limit: BATCH_SIZE })
+  const old = await reportsReceivedBefore(read, { before, limit: BATCH_SIZE })
   if (old.length > 0) await commit(old.map(removeDomainReport))
   return old.length === BATCH_SIZE
 }

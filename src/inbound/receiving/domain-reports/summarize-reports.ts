@@ -161,11 +161,11 @@ export async function summarizeReports(read: Read, page: ReportPage): Promise<Re
   const isKnown = rememberReceivers(read)
   let { before } = page
   for (;;) {
-    const reports = reportsBefore(read, { ...page, before, limit: PAGE_SIZE })
+    const reports = await reportsBefore(read, { ...page, before, limit: PAGE_SIZE })
     for (const report of reports.filter(({ kind }) => kind !== 'dmarc_failure')) {
       await waitForStep()
-      const [stored] = rowsOfReport(read, { workspaceId: report.workspace_id, id: report.id })
-      summing.add(report, isKnown(report), stored === undefined ? [] : parseJson(stored.rows))
+      const [stored] = await rowsOfReport(read, { workspaceId: report.workspace_id, id: report.id })
+      summing.add(report, await isKnown(report), stored === undefined ? [] : parseJson(stored.rows))
     }
     const last = reports.at(-1)
     if (last === undefined || reports.length < PAGE_SIZE) return summing.toSummary()

@@ -21,8 +21,8 @@ const entryByKey = prepareRead<{ key: string }>()(({ db, slot }) =>
   db.selectFrom('greylist_entries').select(['first_at', 'seen_at', 'passes']).where('key', '=', slot('key')),
 )
 
-export function readGreylistEntry(read: Read, key: string): GreylistEntry | undefined {
-  const [row] = entryByKey(read, { key })
+export async function readGreylistEntry(read: Read, key: string): Promise<GreylistEntry | undefined> {
+  const [row] = await entryByKey(read, { key })
   return row === undefined ? undefined : { firstAt: row.first_at, seenAt: row.seen_at, passes: row.passes }
 }
 
@@ -71,8 +71,8 @@ const removeKnown = prepareWrite<{ limit: number; before: number }>(({ db, slot 
 )
 
 /** Removes the oldest entries beyond the limit, some at a time. */
-export function removeExcess(read: Read, max = MAX_STORED): Write[] {
-  return totals(read, {}).flatMap(({ kind, entries }) => {
+export async function removeExcess(read: Read, max = MAX_STORED): Promise<Write[]> {
+  return (await totals(read, {})).flatMap(({ kind, entries }) => {
     if (entries <= max) return []
     const limit = Math.min(entries - max, REMOVED_AT_ONCE)
     const oldest = { limit, before: Number.MAX_SAFE_INTEGER }
@@ -104,8 +104,8 @@ export async function removeOldGreylistEntries(
   { waitingBefore, knownBefore }: { readonly waitingBefore: number; readonly knownBefore: number },
 ): Promise<boolean> {
   const limit = REMOVED_AT_ONCE
-  const waiting = oldWaiting(read, { before: waitingBefore, limit }).length
-  const known = oldKnown(read, { before: knownBefore, limit }).length
+  const waiting = (await oldWaiting(read, { before: waitingBefore, limit })).length
+  const known = (await oldKnown(read, { before: knownBefore, limit })).length
   if (waiting + known === 0) return false
   await commit([removeWaiting({ limit, before: waitingBefore }), removeKnown({ limit, before: knownBefore })])
   return waiting === limit || known === limit

@@ -68,15 +68,18 @@ export class Greylist {
   }
 
   /** Seconds until the recipient is accepted, or 0 if it is now. */
-  check({ client, sender, recipient }: GreylistTuple): number {
+  async check({ client, sender, recipient }: GreylistTuple): Promise<number> {
     const { clock, settings, onDecision } = this.deps
-    const now = clock()
     const network = clientNetworkOf(client)
     const networkKey = this.hashKey(['network', network])
     const tupleKey = this.hashKey(['tuple', network, sender.toLowerCase(), recipient.toLowerCase()])
     const { delay, retry_window: retryWindow, remember } = settings()
     const times = { delay, retryWindow, remember }
-    const decision = decideGreylisting(this.find(tupleKey), this.find(networkKey), times, now)
+    const [storedTuple, storedNetwork] = await Promise.all([this.findStored(tupleKey), this.findStored(networkKey)])
+    // Another try may have changed an entry since it was read. From here on nothing comes in between.
+    const now = clock()
+    const tuple = this.findKnown(tupleKey) ?? storedTuple
+    const decision = decideGreylisting(tuple, this.findKnown(networkKey) ?? storedNetwork, times, now)
     onDecision?.(decision.kind)
     const isNew = decision.tuple?.passes === 0
     if (isNew && !this.newTuples.take(network, now).allowed) return decision.seconds
@@ -93,11 +96,15 @@ export class Greylist {
     while (this.unwritten.size > 0 && (await this.writeBatch()));
   }
 
-  private find(key: string): GreylistEntry | undefined {
-    const known = this.unwritten.get(key) ?? this.entries.get(key)
-    if (known !== undefined) return known
-    const stored = readGreylistEntry(this.deps.read, key)
-    if (stored !== undefined) this.entries.set(key, stored)
+  private findKnown(key: string): GreylistEntry | undefined {
+    return this.unwritten.get(key) ?? this.entries.get(key)
+  }
+
+  /** Reads what memory does not have. */
+  private async findStored(key: string): Promise<GreylistEntry | undefined> {
+    if (this.findKnown(key) !== undefined) return undefined
+    const stored = await readGreylistEntry(this.deps.read, key)
+    if (stored !== undefined && this.findKnown(key) === undefined) this.entries.set(key, stored)
     return stored
   }
 
@@ -125,7 +132,10 @@ export class Greylist {
     const { read, commit, log } = this.deps
     const batch = [...this.unwritten.entries()].slice(0, BATCH_SIZE)
     try {
-      await commit([...batch.map(([key, entry]) => storeGreylistEntry({ key, ...entry })), ...removeExcess(read)])
+      await commit([
+        ...batch.map(([key, entry]) => storeGreylistEntry({ key, ...entry })),
+        ...(await removeExcess(read)),
+      ])
     } catch (error) {
       if (!this.hasFailed) log.error({ err: error }, 'what greylisting remembers cannot be stored')
       this.hasFailed = true

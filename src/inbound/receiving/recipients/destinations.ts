@@ -47,10 +47,10 @@ type CopyOwner =
  * `refused`: the recipient is not accepted. `unowned`: it is deferred, because there is no operator's workspace. This
  * takes a read of the database, which is made only if it matters.
  */
-export function findCopyOwner(
+export async function findCopyOwner(
   recipient: InboundRecipient,
   operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>,
-): CopyOwner | 'refused' | 'unowned' {
+): Promise<CopyOwner | 'refused' | 'unowned'> {
   switch (recipient.kind) {
     case 'mailbox':
       return { kind: 'workspace', id: recipient.workspaceId }
@@ -61,7 +61,7 @@ export function findCopyOwner(
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
       if (isAboutDomains(recipient)) return { kind: 'domain-reports' }
-      return toOwner(operatorWorkspace.find())
+      return toOwner(await operatorWorkspace.find())
     case 'refused':
       return 'refused'
   }
@@ -76,18 +76,18 @@ export function isAboutDomains(recipient: InboundRecipient): boolean {
   return recipient.kind === 'system' && (recipient.name === 'dmarc' || recipient.name === 'tlsrpt')
 }
 
-export function resolveDestinations(
+export async function resolveDestinations(
   addresses: readonly Address[],
   policy: Pick<RecipientPolicy, 'classify'>,
   operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>,
-): Destinations {
+): Promise<Destinations> {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
   const domainReports: Address[] = []
   const ignoredAddresses: Address[] = []
   const goneAddresses: Address[] = []
   for (const address of addresses) {
-    const owner = findCopyOwner(policy.classify(address), operatorWorkspace)
+    const owner = await findCopyOwner(await policy.classify(address), operatorWorkspace)
     if (owner === 'refused' || owner === 'unowned') goneAddresses.push(address)
     else if (owner === null) ignoredAddresses.push(address)
     else if (owner.kind === 'reports') reports.push(address)

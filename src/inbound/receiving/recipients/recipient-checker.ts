@@ -56,36 +56,36 @@ export class RecipientChecker {
    * `size` is the size of the message as its client declares it, or 0 if it declares none. `from` is its envelope
    * sender, which is empty for `<>`.
    */
-  check(address: Address, size: number, from: Address | ''): CheckedRecipient | RecipientFault {
+  async check(address: Address, size: number, from: Address | ''): Promise<CheckedRecipient | RecipientFault> {
     const { policy, operatorWorkspace, inboundBytes, settings } = this.deps
-    const recipient = policy.classify(address)
+    const recipient = await policy.classify(address)
     if (recipient.kind === 'refused') return faultOfRefusal[recipient.why]
     // Bounces have the null sender: anything else to a rewritten sender would be relayed.
     if (recipient.kind === 'forwarded-sender' && from !== '') return 'relay-denied'
     if (isTooLargeFor(recipient, size)) return 'system-mail-size'
-    const owner = findCopyOwner(recipient, operatorWorkspace)
+    const owner = await findCopyOwner(recipient, operatorWorkspace)
     if (owner === 'refused') return 'unknown-recipient'
     if (owner === 'unowned') return 'no-operator'
     if (owner === null) return { workspaceId: null, alone: false, greylisting: null, forwardRule: null }
     const workspaceId = owner.kind === 'workspace' ? owner.id : null
-    const room = inboundBytes.roomOf(workspaceId ?? SERVICE_WORKSPACE)
+    const room = await inboundBytes.roomOf(workspaceId ?? SERVICE_WORKSPACE)
     if (room !== null && room < size + ADDED_BYTES) return 'mailbox-full'
     return {
       workspaceId,
-      ...this.findMailboxSettings(recipient, address),
+      ...(await this.findMailboxSettings(recipient, address)),
       alone: room !== null && size === 0 && room < settings().max_size + ADDED_BYTES,
     }
   }
 
-  private findMailboxSettings(
+  private async findMailboxSettings(
     recipient: InboundRecipient,
     address: Address,
-  ): Pick<CheckedRecipient, 'greylisting' | 'forwardRule'> {
+  ): Promise<Pick<CheckedRecipient, 'greylisting' | 'forwardRule'>> {
     if (recipient.kind !== 'mailbox') return { greylisting: null, forwardRule: null }
     const { policy, forwardRules } = this.deps
     return {
-      greylisting: policy.findInboundPolicy(recipient).greylisting,
-      forwardRule: findRule(forwardRules, recipient.workspaceId, address)?.id ?? null,
+      greylisting: (await policy.findInboundPolicy(recipient)).greylisting,
+      forwardRule: (await findRule(forwardRules, recipient.workspaceId, address))?.id ?? null,
     }
   }
 }

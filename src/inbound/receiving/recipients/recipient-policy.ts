@@ -62,18 +62,18 @@ export class RecipientPolicy {
     this.secret = deps.secret
   }
 
-  classify(address: Address): InboundRecipient {
+  async classify(address: Address): Promise<InboundRecipient> {
     const { hostname, zone, secret, clock, domains } = this.deps
     const domain = domainOf(address)
     const localPart = localPartOf(address)
-    const isBounceHost = this.isReturnPathHost(domain)
+    const isBounceHost = await this.isReturnPathHost(domain)
     const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
     const recipientId = isReturnPath ? recipientOfReturnPath(secret, localPart) : null
     if (recipientId !== null) return { kind: 'return-path', recipientId }
     const isRewritten = isBounceHost && looksRewritten(localPart)
     const sender = isRewritten ? senderOfForwarded(secret, localPart, clock()) : null
     if (sender !== null) return { kind: 'forwarded-sender', sender }
-    const owner = domains.find(domain)
+    const owner = await domains.find(domain)
     if (domain === simulatorDomainOf(zone)) return { kind: 'refused', why: 'unknown' }
     if (owner?.inbound === true) {
       const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
@@ -89,15 +89,15 @@ export class RecipientPolicy {
   }
 
   /** The settings of a mailbox's domain. Any other recipient has the defaults. */
-  findInboundPolicy(recipient: InboundRecipient): InboundPolicy {
+  async findInboundPolicy(recipient: InboundRecipient): Promise<InboundPolicy> {
     if (recipient.kind !== 'mailbox') return defaultInboundPolicy
-    return this.deps.domains.find(recipient.domain)?.policy ?? defaultInboundPolicy
+    return (await this.deps.domains.find(recipient.domain))?.policy ?? defaultInboundPolicy
   }
 
-  private isReturnPathHost(host: DomainName): boolean {
+  private async isReturnPathHost(host: DomainName): Promise<boolean> {
     if (host === mailTargetOf(this.zone)) return true
     const domain = domainOfMailHost(host)
-    return domain !== null && this.deps.domains.find(domain) !== undefined
+    return domain !== null && (await this.deps.domains.find(domain)) !== undefined
   }
 }
 

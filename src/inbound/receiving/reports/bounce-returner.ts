@@ -64,16 +64,12 @@ export class BounceReturner {
   async process(email: InboundEmail, mail: ReportMail): Promise<ProcessingResult> {
     const { clock, reports, queue, log } = this.deps
     const addresses = parseJson(email.envelope_to)
-    const returns = addresses.flatMap((at) => findReturn(this.deps, at))
+    const returns: Return[] = []
+    for (const at of addresses) returns.push(...(await findReturn(this.deps, at)))
     if (returns.length === 0) return reports.process(email, mail)
-    const now = clock()
-    const queued = returns.flatMap(({ at, sender }) =>
-      email.envelope_from === '' && mayReturn(this.deps, this.buckets, email, sender, now)
-        ? [queueReturn(this.deps, email, { at, sender }, now)]
-        : [],
-    )
+    const queued = email.envelope_from === '' ? await this.queueReturns(email, returns, clock()) : []
     const isAll = returns.length === addresses.length
-    const rest: ProcessingResult = isAll ? { writes: removeMessage(email) } : reports.process(email, mail)
+    const rest: ProcessingResult = isAll ? { writes: removeMessage(email) } : await reports.process(email, mail)
     return {
       // They come before the writes that remove its bytes.
       writes: [...queued.flatMap(({ writes }) => writes), ...rest.writes],
@@ -86,37 +82,37 @@ export class BounceReturner {
       },
     }
   }
+
+  private async queueReturns(email: InboundEmail, returns: readonly Return[], now: number) {
+    const { read, log } = this.deps
+    const queued: ReturnType<typeof queueReturn>[] = []
+    for (const { at, sender } of returns) {
+      const reason = sender === null ? 'unproved' : await findFault(read, this.buckets, sender, now)
+      if (sender !== null && reason === null) queued.push(queueReturn(this.deps, email, { at, sender }, now))
+      else {
+        const about = { report: email.id, client: email.client_address, recipient: sender, reason }
+        log.info(about, 'a bounce of forwarded mail is not returned')
+      }
+    }
+    return queued
+  }
 }
 
 /** Empty if the address is of another kind. */
-function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[] {
-  const recipient = policy.classify(at)
+async function findReturn({ read, policy }: ReturnDeps, at: Address): Promise<readonly Return[]> {
+  const recipient = await policy.classify(at)
   if (recipient.kind === 'forwarded-sender') return [{ at, sender: recipient.sender }]
   if (recipient.kind !== 'return-path' || recipient.recipientId === null) return []
-  const [row] = recipientOfAnyWorkspace(read, { id: recipient.recipientId })
+  const [row] = await recipientOfAnyWorkspace(read, { id: recipient.recipientId })
   if (row === undefined || row.workspace_id !== SERVICE_WORKSPACE) return []
-  const [sent] = emailById(read, { workspaceId: SERVICE_WORKSPACE, id: row.email_id })
+  const [sent] = await emailById(read, { workspaceId: SERVICE_WORKSPACE, id: row.email_id })
   return sent === undefined || !isForwarded(sent) || sent.envelope_from === ''
     ? []
     : [{ at, sender: row.notify === NO_NOTICE ? null : sent.envelope_from }]
 }
 
-function mayReturn(
-  { read, log }: ReturnDeps,
-  buckets: TokenBuckets,
-  { id, client_address: client }: InboundEmail,
-  sender: Address | null,
-  now: number,
-): sender is Address {
-  const reason = findFault(read, buckets, sender, now)
-  if (reason === null) return true
-  log.info({ report: id, client, recipient: sender, reason }, 'a bounce of forwarded mail is not returned')
-  return false
-}
-
-function findFault(read: Read, buckets: TokenBuckets, sender: Address | null, now: number): string | null {
-  if (sender === null) return 'unproved'
-  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return 'suppressed'
+async function findFault(read: Read, buckets: TokenBuckets, sender: Address, now: number): Promise<string | null> {
+  if (await isSuppressed(read, SERVICE_WORKSPACE, sender)) return 'suppressed'
   return buckets.take(toLowerCaseAddress(sender), now) === 0 ? null : 'rate'
 }
 

@@ -40,20 +40,20 @@ export interface LateNotice extends ServiceNotice {
 }
 
 /** Null if no notification is requested. */
-export function buildLateNotice(
+export async function buildLateNotice(
   read: Read,
   settings: ServiceSender,
   { email, recipient }: OutcomeSubject,
   bounce: Bounce,
   now: number,
-): LateNotice | null {
+): Promise<LateNotice | null> {
   const { kind, action, digit } = dsnTerms[bounce.kind]
   const notify = recipient.notify === null ? null : parseNotify(recipient.notify)
   const sender = email.envelope_from
   if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
-  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
+  if (await isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
   const ref = { workspaceId: email.workspace_id, emailId: email.id, recipientId: recipient.id }
-  const raw = headOfRecipient(read, ref)
+  const raw = await headOfRecipient(read, ref)
   const reportedRecipient: DsnRecipient = {
     address: recipient.address,
     orcpt: recipient.orcpt,

@@ -48,8 +48,8 @@ const MAX_REFERENCES = 10
 const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
 /** `address` is one of the recipients of the report. */
-export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): ReportClaim {
-  const recipient = policy.classify(address)
+export async function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): Promise<ReportClaim> {
+  const recipient = await policy.classify(address)
   switch (recipient.kind) {
     case 'return-path':
       return claimAtReturnPath(policy.secret, recipient.recipientId, mail.report)

@@ -88,9 +88,9 @@ export class ReportProcessor {
 
   constructor(private readonly deps: ReportDeps) {}
 
-  process(email: InboundEmail, mail: ReportMail): ProcessingResult {
+  async process(email: InboundEmail, mail: ReportMail): Promise<ProcessingResult> {
     const { clock } = this.deps
-    const effects = buildEffects(this.deps, email, mail)
+    const effects = await buildEffects(this.deps, email, mail)
     const isKept = shouldKeepReport(effects, email) && this.kept.take('all', clock()) === 0
     const own = isKept
       ? [markReportProcessed({ id: email.id, workspaceId: email.workspace_id, at: clock() })]
@@ -125,15 +125,15 @@ function shouldKeepReport(effects: readonly ReportEffect[], { size }: Pick<Inbou
 }
 
 /** One for each recipient that it concerns, however many of its addresses lead there. */
-function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): readonly ReportEffect[] {
+async function buildEffects(deps: ReportDeps, email: InboundEmail, mail: ReportMail): Promise<readonly ReportEffect[]> {
   const { report } = mail
   const effects = new Map<string, ReportEffect>()
   for (const address of parseJson(email.envelope_to)) {
-    const claim = verifyClaim(deps.policy, address, mail)
+    const claim = await verifyClaim(deps.policy, address, mail)
     const key = claim.kind === 'none' ? claim.why : claim.recipientId
     if (effects.has(key)) continue
     const finding =
-      claim.kind === 'none' ? unclaimedEffect(claim.why, report, address) : buildEffect(deps, claim, deps.clock())
+      claim.kind === 'none' ? unclaimedEffect(claim.why, report, address) : await buildEffect(deps, claim, deps.clock())
     effects.set(key, finding)
   }
   return [...effects.values()]
@@ -144,23 +144,23 @@ function unclaimedEffect(why: UnclaimedReason, { type }: Report, to: Address): R
   return noEffect(why, why === 'no-token' || why === 'not-ours' ? { type, to } : { type })
 }
 
-function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportEffect {
-  const subject = findSubject(deps.read, claim.recipientId)
+async function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): Promise<ReportEffect> {
+  const subject = await findSubject(deps.read, claim.recipientId)
   const facts = { type: claim.kind, recipient: subject?.recipient.address, email: subject?.email.id }
   if (claim.kind === 'unsubscribe') return buildUnsubscribeEffect(deps.read, claim.recipientId, facts, now)
   if (subject === null) return noEffect('gone', { ...facts, id: claim.recipientId })
   const bounces = claim.kind === 'bounce' ? claim.bounces : []
-  const fellows = bounces.length === 0 ? [] : otherRecipientsOf(deps.read, subject.recipient)
+  const fellows = bounces.length === 0 ? [] : await otherRecipientsOf(deps.read, subject.recipient)
   const bounce = findBounceFor(bounces, subject.recipient, fellows)
   const outcome = outcomeOf(claim, bounce)
   if (outcome === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
-  const late = resolveLateOutcome(deps.read, subject, outcome, now)
+  const late = await resolveLateOutcome(deps.read, subject, outcome, now)
   const isSimulated = domainOf(subject.recipient.address) === simulatorDomainOf(deps.policy.zone)
   const suppressions = isSimulated ? [] : buildSuppressions(subject, outcome, bounce, now)
   // The text is not logged: for a bounce in prose it is the body.
   const loggedFacts = { ...facts, news: outcome.kind, reason: bounce?.reason }
   const notice =
-    late.kind === 'acts' || isDeliveryConfirmed(subject, outcome) ? buildNotice(deps, subject, bounce, now) : null
+    late.kind === 'acts' || isDeliveryConfirmed(subject, outcome) ? await buildNotice(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
     const writes = [...late.writes, ...suppressions, ...noticed]
@@ -180,8 +180,13 @@ function toCounted(subject: OutcomeSubject, { kind }: LateOutcome, bounce: Bounc
   return kind === 'refused' && bounce?.recipientsFault === true ? [subject, 'returned'] : null
 }
 
-function buildUnsubscribeEffect(read: Read, id: string, facts: ReportEffect['facts'], now: number): ReportEffect {
-  const found = buildUnsubscription(read, id, now)
+async function buildUnsubscribeEffect(
+  read: Read,
+  id: string,
+  facts: ReportEffect['facts'],
+  now: number,
+): Promise<ReportEffect> {
+  const found = await buildUnsubscription(read, id, now)
   if (found.kind === 'gone') return noEffect('gone', { ...facts, id })
   const ignoredReason = found.kind === 'acts' ? null : found.why
   return { writes: found.writes, notice: null, ignoredReason, facts: { ...facts, news: 'unsubscribed' } }
@@ -197,19 +202,19 @@ function noEffect(ignoredReason: IgnoredReason, facts: ReportEffect['facts']): R
 }
 
 /** The service's own mail belongs to no workspace: reports about it end here. */
-function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
-  const [recipient] = recipientOfAnyWorkspace(read, { id: recipientId })
+async function findSubject(read: Read, recipientId: string): Promise<OutcomeSubject | null> {
+  const [recipient] = await recipientOfAnyWorkspace(read, { id: recipientId })
   if (recipient === undefined || recipient.workspace_id === SERVICE_WORKSPACE) return null
-  const [email] = emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
+  const [email] = await emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
   return email === undefined ? null : { recipient, email }
 }
 
 /** The other recipients of the same email. A report about them never concerns this one. */
-function otherRecipientsOf(
+async function otherRecipientsOf(
   read: Read,
   { id, workspace_id: workspaceId, email_id: emailId }: Recipient,
-): readonly string[] {
-  const all = recipientsOfEmail(read, { workspaceId, emailId })
+): Promise<readonly string[]> {
+  const all = await recipientsOfEmail(read, { workspaceId, emailId })
   return all.filter((other) => other.id !== id).map(({ address }) => address)
 }
 
@@ -256,11 +261,16 @@ function buildSuppressions(
 }
 
 /** If a notification cannot be built, the rest is done without it. */
-function buildNotice(deps: ReportDeps, subject: OutcomeSubject, bounce: Bounce | null, now: number): LateNotice | null {
+async function buildNotice(
+  deps: ReportDeps,
+  subject: OutcomeSubject,
+  bounce: Bounce | null,
+  now: number,
+): Promise<LateNotice | null> {
   const { read, log, settings, service } = deps
   if (!settings().forward_bounces || bounce === null) return null
   try {
-    return buildLateNotice(read, service, subject, bounce, now)
+    return await buildLateNotice(read, service, subject, bounce, now)
   } catch (error) {
     // The report waits then, and its notification with it.
     if (error instanceof StorageFault) throw error

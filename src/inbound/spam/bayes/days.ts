@@ -35,8 +35,8 @@ const selectSums = prepareRead<{ workspaceId: string; from: number }>()(({ db, s
 )
 
 /** Learned messages that were received at most 180 days before `now`. */
-export function countRecentlyLearned(read: Read, workspaceId: string, now: number): TokenCount {
-  const [row] = selectSums(read, { workspaceId, from: dayOf(now) - RECENT_DAYS })
+export async function countRecentlyLearned(read: Read, workspaceId: string, now: number): Promise<TokenCount> {
+  const [row] = await selectSums(read, { workspaceId, from: dayOf(now) - RECENT_DAYS })
   return { spam: row?.spam ?? 0, ham: row?.ham ?? 0 }
 }
 

@@ -68,13 +68,13 @@ const removeMessages = prepareWrite<{ workspaceId: string; upTo: number; rows: n
 )
 
 /** Writes that remove what exceeds the workspace's bounds, at most one step of them. Empty if nothing does. */
-export function expireBayesData(
+export async function expireBayesData(
   read: Read,
   workspaceId: string,
   limits: BayesLimits = defaultLimits,
-): readonly Write[] {
-  const tooMany = (selectTokenCount(read, { workspaceId })[0]?.tokens ?? 0) - limits.tokens
-  const old = selectFirstExcess(read, { workspaceId, maxMessages: limits.messages })[0]
+): Promise<readonly Write[]> {
+  const tooMany = ((await selectTokenCount(read, { workspaceId }))[0]?.tokens ?? 0) - limits.tokens
+  const old = (await selectFirstExcess(read, { workspaceId, maxMessages: limits.messages }))[0]
   return [
     ...(tooMany > 0 ? [removeTokens({ workspaceId, rows: Math.min(tooMany, BATCH_SIZE) })] : []),
     ...(old === undefined ? [] : [removeMessages({ workspaceId, upTo: old.seq, rows: BATCH_SIZE })]),

@@ -19,11 +19,11 @@ export interface BayesDeps extends Store {
 export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: LearnInput): Promise<boolean> {
   const writes = buildLearnWrites(lesson)
   for (;;) {
-    const before = findLearned(read, lesson)
+    const before = await findLearned(read, lesson)
     if (before?.verdict === lesson.verdict) return false
     const made = commit([
       ...(before === null ? [] : buildUnlearnWrites(before)),
-      ...expireBayesData(read, lesson.workspaceId, limits),
+      ...(await expireBayesData(read, lesson.workspaceId, limits)),
       ...writes,
     ])
     if (await tryCommit(made)) return true

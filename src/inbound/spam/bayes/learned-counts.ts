@@ -12,6 +12,7 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { SharedLoads } from '../../../base/platform/shared-loads.js'
 import { dayOf } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
@@ -45,6 +46,7 @@ export class LearnedCounts {
     weightOf: ({ table, state }) => ENTRY_WEIGHT + (table === null ? 0 : state.words),
   })
 
+  private readonly readings = new SharedLoads<KnownWorkspace>()
   /** One copy is made at a time, or the memory of unfinished ones would add up. */
   private isLoading = false
 
@@ -54,32 +56,40 @@ export class LearnedCounts {
   ) {}
 
   /** The decisive probabilities of distinct tokens, in the order of their keys. Null: too little was learned for an opinion. */
-  findProbabilities(workspaceId: string, keys: readonly number[]): readonly number[] | null {
-    const known = this.findWorkspace(workspaceId)
+  async findProbabilities(workspaceId: string, keys: readonly number[]): Promise<readonly number[] | null> {
+    const known = await this.findWorkspace(workspaceId)
     const { state, table } = known
     if (!hasLearnedEnough(state.messages)) return null
     if (table !== null) return listProbabilities(table, keys)
     known.asked += keys.length
-    if (known.asked >= state.words && !this.isLoading) void this.load(workspaceId, known)
+    const isDue = known.asked >= state.words && !this.isLoading
+    // A copy may have taken its place in the cache since it was found.
+    if (isDue && this.workspaces.get(workspaceId) === known) void this.load(workspaceId, known)
     return readProbabilities(this.read, workspaceId, keys, state.messages)
   }
 
   /** Learned messages that were received at most 180 days before `moment`. */
-  countRecent(workspaceId: string, moment: number): TokenCount {
+  async countRecent(workspaceId: string, moment: number): Promise<TokenCount> {
     const known = this.workspaces.get(workspaceId)
     const day = dayOf(moment)
     if (known?.recent?.day === day) return known.recent.count
-    const count = countRecentlyLearned(this.read, workspaceId, moment)
+    const count = await countRecentlyLearned(this.read, workspaceId, moment)
     if (known !== undefined) known.recent = { day, count }
     return count
   }
 
-  private findWorkspace(workspaceId: string): KnownWorkspace {
-    const now = this.clock()
+  private findWorkspace(workspaceId: string): KnownWorkspace | Promise<KnownWorkspace> {
     const known = this.workspaces.get(workspaceId)
-    const age = known === undefined ? -1 : now - known.readAt
+    const age = known === undefined ? -1 : this.clock() - known.readAt
     if (known !== undefined && age >= 0 && age < STATE_AGE) return known
-    const state = readLearnedState(this.read, workspaceId)
+    return this.readings.join(workspaceId, () => this.readWorkspace(workspaceId))
+  }
+
+  private async readWorkspace(workspaceId: string): Promise<KnownWorkspace> {
+    const now = this.clock()
+    const state = await readLearnedState(this.read, workspaceId)
+    // A copy may have been made in the meantime.
+    const known = this.workspaces.get(workspaceId)
     if (known !== undefined && isSameState(known.state, state)) {
       known.readAt = now
       return known
@@ -95,8 +105,9 @@ export class LearnedCounts {
     try {
       const table = await this.copyTokens(workspaceId, known.state)
       // Unchanged from the first step to the last one.
-      const isValid = table !== null && isSameState(readLearnedState(this.read, workspaceId), known.state)
-      if (isValid) this.workspaces.set(workspaceId, { ...known, table })
+      const isValid = table !== null && isSameState(await readLearnedState(this.read, workspaceId), known.state)
+      const present = this.workspaces.get(workspaceId) ?? known
+      if (isValid && isSameState(present.state, known.state)) this.workspaces.set(workspaceId, { ...present, table })
     } catch {
       // The database cannot be read, or is closed by now. The next caller will report it.
     }
@@ -107,7 +118,7 @@ export class LearnedCounts {
   private async copyTokens(workspaceId: string, { words, messages }: LearnedState): Promise<ProbabilityTable | null> {
     const table = new ProbabilityTable(words, messages)
     for (let after = -1; ; ) {
-      const rows = readTokensAfter(this.read, { workspaceId, after, limit: LOAD_STEP })
+      const rows = await readTokensAfter(this.read, { workspaceId, after, limit: LOAD_STEP })
       if (!table.append(rows)) return null
       const last = rows[LOAD_STEP - 1]
       if (last === undefined) return table
@@ -126,13 +137,13 @@ function listProbabilities(table: ProbabilityTable, keys: readonly number[]): re
   return found
 }
 
-function readProbabilities(
+async function readProbabilities(
   read: Read,
   workspaceId: string,
   keys: readonly number[],
   messages: TokenCount,
-): readonly number[] {
-  const counts = readTokenCounts(read, workspaceId, keys)
+): Promise<readonly number[]> {
+  const counts = await readTokenCounts(read, workspaceId, keys)
   return keys.flatMap((key) => {
     const count = counts.get(key)
     const probability = count === undefined ? null : computeDecisiveProbability(count, messages)

@@ -59,22 +59,24 @@ const selectMessageCounts = prepareRead<{ workspaceId: string }>()(({ db, slot }
   db.selectFrom('bayes_messages').select(['verdict', 'count']).where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function countLearnedMessages(read: Read, workspaceId: string): TokenCount {
-  const counts = new Map(selectMessageCounts(read, { workspaceId }).map(({ verdict, count }) => [verdict, count]))
+export async function countLearnedMessages(read: Read, workspaceId: string): Promise<TokenCount> {
+  const counts = new Map(
+    (await selectMessageCounts(read, { workspaceId })).map(({ verdict, count }) => [verdict, count]),
+  )
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }
 
 /** The workspace's counts of these tokens, in one read for each 128. Keys are distinct. */
-export function readTokenCounts(
+export async function readTokenCounts(
   read: Read,
   workspaceId: string,
   keys: readonly number[],
-): ReadonlyMap<number, TokenCount> {
+): Promise<ReadonlyMap<number, TokenCount>> {
   const counts = new Map<number, TokenCount>()
   for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
     // The last key fills the remaining slots.
     const asked = keySlots.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
-    for (const { token, spam, ham } of selectTokenCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
+    for (const { token, spam, ham } of await selectTokenCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
       counts.set(token, { spam, ham })
     }
   }
@@ -121,8 +123,8 @@ export interface LearnedState {
   readonly messages: TokenCount
 }
 
-export function readLearnedState(read: Read, workspaceId: string): LearnedState {
-  const [row] = selectState(read, { workspaceId })
+export async function readLearnedState(read: Read, workspaceId: string): Promise<LearnedState> {
+  const [row] = await selectState(read, { workspaceId })
   return {
     newest: row?.newest ?? 0,
     words: row?.words ?? 0,
@@ -138,8 +140,11 @@ const selectLearned = prepareRead<MessageRef>()(({ db, slot }) =>
     .where('fingerprint', '=', slot('fingerprint')),
 )
 
-export function findLearned(read: Read, { workspaceId, fingerprint }: MessageRef): LearnedMessage | null {
-  const [row] = selectLearned(read, { workspaceId, fingerprint })
+export async function findLearned(
+  read: Read,
+  { workspaceId, fingerprint }: MessageRef,
+): Promise<LearnedMessage | null> {
+  const [row] = await selectLearned(read, { workspaceId, fingerprint })
   if (row === undefined) return null
   const { seq, verdict, tokens, dated_on: day } = row
   return { workspaceId, fingerprint, seq, verdict, keys: unpackKeys(tokens), day }

@@ -19,12 +19,12 @@ interface TrainingState {
   readonly seasoned: boolean
 }
 
-export function readTrainingState(read: Read, workspaceId: string, now: number): TrainingState {
-  const recent = countRecentlyLearned(read, workspaceId, now)
+export async function readTrainingState(read: Read, workspaceId: string, now: number): Promise<TrainingState> {
+  const recent = await countRecentlyLearned(read, workspaceId, now)
   return {
-    learned: countLearnedMessages(read, workspaceId),
+    learned: await countLearnedMessages(read, workspaceId),
     recent,
-    words: selectWords(read, { workspaceId })[0]?.tokens ?? 0,
+    words: (await selectWords(read, { workspaceId }))[0]?.tokens ?? 0,
     seasoned: knowsRecentMail(recent),
   }
 }

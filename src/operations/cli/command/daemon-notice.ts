@@ -56,9 +56,9 @@ async function waitForNotice(
   maxWait: number,
 ): Promise<'given' | 'no daemon' | 'silent'> {
   // Other commands may have announced changes since. Those come after ours.
-  const announced = readAnnouncedChange(read)
+  const announced = await readAnnouncedChange(read)
   for (let waited = 0; waited < maxWait; waited += POLL_INTERVAL) {
-    if (readAcknowledgedChange(read) >= announced) return 'given'
+    if ((await readAcknowledgedChange(read)) >= announced) return 'given'
     if (!isDataFolderHeld(folder)) return 'no daemon'
     await pause(POLL_INTERVAL)
   }

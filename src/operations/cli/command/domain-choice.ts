@@ -25,18 +25,18 @@ export async function chooseDomain(call: Call, maxWords = 1): Promise<ChosenDoma
   refuseExtraWords(call.words, maxWords)
   const domain = parseDomainName(requiredWord(call.words, 0, 'NAME'))
   const database = await call.database()
-  return { database, workspaceId: chooseWorkspace(database.read, call.options), domain }
+  return { database, workspaceId: await chooseWorkspace(database.read, call.options), domain }
 }
 
-export function requireDomain({ database, workspaceId, domain }: ChosenDomain): SendingDomain {
-  const row = domainByName(database.read, { workspaceId, domain })[0]
+export async function requireDomain({ database, workspaceId, domain }: ChosenDomain): Promise<SendingDomain> {
+  const row = (await domainByName(database.read, { workspaceId, domain }))[0]
   if (row === undefined) throw new CommandFailed(`${domain} is not registered in this workspace`)
   return row
 }
 
 /** `before` are lines above the domain. */
-export function showDomain(call: Call, it: ChosenDomain, before: readonly string[] = []): Answer {
-  const { domain, records } = readDomain(call, it)
+export async function showDomain(call: Call, it: ChosenDomain, before: readonly string[] = []): Promise<Answer> {
+  const { domain, records } = await readDomain(call, it)
   return { json: { ...domain, records }, lines: [...before, ...formatDomain(domain, records)] }
 }
 
@@ -46,12 +46,12 @@ export interface ShownDomain {
   readonly records: readonly PublishedRecord[]
 }
 
-export function readDomain({ config }: Call, it: ChosenDomain): ShownDomain {
+export async function readDomain({ config }: Call, it: ChosenDomain): Promise<ShownDomain> {
   const { read } = it.database
-  const row = requireDomain(it)
-  const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+  const row = await requireDomain(it)
+  const keys = await dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
   const records = listDomainRecords(toZoneSettings(config), row, keys)
-  return { domain: readDomainDetails(read, row, config.service), records }
+  return { domain: await readDomainDetails(read, row, config.service), records }
 }
 
 /** What the last check found of each record of the domain, by its name and type. */

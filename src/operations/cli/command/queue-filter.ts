@@ -29,8 +29,8 @@ export function parseFilter({ words, options, clock }: Call): QueueFilter {
 }
 
 /** The filter with the id of the workspace, which may have been given by its short name. */
-export function resolveFilter(read: Read, { options }: Call, filter: QueueFilter): QueueFilter {
-  return filter.workspaceId === undefined ? filter : { ...filter, workspaceId: chooseWorkspace(read, options) }
+export async function resolveFilter(read: Read, { options }: Call, filter: QueueFilter): Promise<QueueFilter> {
+  return filter.workspaceId === undefined ? filter : { ...filter, workspaceId: await chooseWorkspace(read, options) }
 }
 
 /** An address or a domain, in lower case. */

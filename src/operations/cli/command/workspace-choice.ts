@@ -4,8 +4,8 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { CommandFailed, type OptionValues, textOption } from './command.js'
 
-export function chooseWorkspace(read: Read, options: OptionValues): string {
-  const workspaces = allWorkspaces(read, {})
+export async function chooseWorkspace(read: Read, options: OptionValues): Promise<string> {
+  const workspaces = await allWorkspaces(read, {})
   const requested = textOption(options, 'workspace')
   if (requested !== undefined) {
     const found = workspaces.find(({ id, slug }) => id === requested || slug === requested)

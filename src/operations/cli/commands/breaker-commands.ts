@@ -13,10 +13,13 @@ import { chooseWorkspace } from '../command/workspace-choice.js'
 export async function list({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const one = textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
-  const ids = one === null ? allWorkspaces(read, {}).map(({ id }) => id) : [one]
+  const one = textOption(options, 'workspace') === undefined ? null : await chooseWorkspace(read, options)
+  const ids = one === null ? (await allWorkspaces(read, {})).map(({ id }) => id) : [one]
   const now = clock()
-  const shown = ids.flatMap((workspace) => listScopes(read, workspace, now).map((scope) => ({ workspace, ...scope })))
+  const shown: (ShownScope & { readonly workspace: string })[] = []
+  for (const workspace of ids) {
+    shown.push(...(await listScopes(read, workspace, now)).map((scope) => ({ workspace, ...scope })))
+  }
   return {
     json: { data: shown.map((one) => ({ ...one, since: one.since === null ? null : formatTimestamp(one.since) })) },
     lines: [
@@ -38,7 +41,7 @@ export async function release({ words, options, database, clock }: Call): Promis
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, options)
+  const workspaceId = await chooseWorkspace(read, options)
   const deps = { read, commit, broadcasts: new StoredBroadcasts(read) }
   const released = await releaseById(deps, { workspaceId, id, actor: operatorActor, now: clock() })
   return {

@@ -53,7 +53,7 @@ export async function add(call: Call): Promise<Answer> {
     actor: operatorActor,
   }
   await registerDomain(it.database, newDomain, false)
-  const shown = readDomain(call, it)
+  const shown = await readDomain(call, it)
   const json = { ...shown.domain, records: shown.records }
   const warnings = forced ? [] : await findNoDomain(call, domain)
   switch (format) {
@@ -81,7 +81,7 @@ function describeAdded(shown: ShownDomain): readonly string[] {
 export async function list(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 0)
   const { read } = await call.database()
-  const rows = domainsOfWorkspace(read, { workspaceId: chooseWorkspace(read, call.options) })
+  const rows = await domainsOfWorkspace(read, { workspaceId: await chooseWorkspace(read, call.options) })
   const data = rows.map((row) => toDomainResource(row, call.config.service.zone))
   return {
     json: { data },
@@ -125,13 +125,13 @@ async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => 
 }
 
 async function applyChange(call: Call, it: ChosenDomain, change: DomainChange): Promise<Answer> {
-  await changeDomain(it.database, requireDomain(it), change, { actor: operatorActor, now: call.clock() })
+  await changeDomain(it.database, await requireDomain(it), change, { actor: operatorActor, now: call.clock() })
   return showDomain(call, it)
 }
 
 export async function remove(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
-  const row = requireDomain(it)
+  const row = await requireDomain(it)
   if (row.status === 'verified' && !flagOption(call.options, 'yes')) {
     const lost = 'its DKIM keys are lost and its queued mail fails'
     throw new CommandFailed(`${it.domain} is verified: ${lost}; add --yes to delete it`)
@@ -175,7 +175,7 @@ async function readKey({ openInput }: Call, file: string, domain: string): Promi
 export async function importKey(call: Call): Promise<Answer> {
   const file = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'FILE')
   const it = await chooseDomain(call, 2)
-  const row = requireDomain(it)
+  const row = await requireDomain(it)
   const pem = await readKey(call, file, it.domain)
   const selector = call.options['selector'] === undefined ? 'dkim1' : requiredOption(call.options, 'selector')
   const now = call.clock()

@@ -18,18 +18,18 @@ import { formatMoment } from '../command/table.js'
 
 export async function verify(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
-  const row = requireDomain(it)
+  const row = await requireDomain(it)
   if (flagOption(call.options, 'force')) {
-    await it.database.commit(forceVerification(it.database.read, row, operatorActor, call.clock()))
+    await it.database.commit(await forceVerification(it.database.read, row, operatorActor, call.clock()))
     return describeVerified(call, it, [])
   }
   try {
     const checked = await withDns(call, it.database, (deps) => verifyDomain(deps, row, operatorActor, call.clock()))
-    return describeVerified(call, it, findHiddenKeys(checked?.findings ?? []))
+    return await describeVerified(call, it, findHiddenKeys(checked?.findings ?? []))
   } catch (error) {
     const records = error instanceof Refusal ? error.details['records'] : undefined
     if (!(error instanceof Refusal) || !Array.isArray(records)) throw error
-    const shown = readDomain(call, it)
+    const shown = await readDomain(call, it)
     const lines = [
       `${it.domain}  ${shown.domain.status}`,
       '',
@@ -40,8 +40,8 @@ export async function verify(call: Call): Promise<Answer> {
 }
 
 /** Optional records are named only if they are missing. The last line has what matters. */
-function describeVerified(call: Call, it: ChosenDomain, hiddenKeys: readonly RecordsFinding[]): Answer {
-  const { domain, records } = readDomain(call, it)
+async function describeVerified(call: Call, it: ChosenDomain, hiddenKeys: readonly RecordsFinding[]): Promise<Answer> {
+  const { domain, records } = await readDomain(call, it)
   const { dmarc_record: dmarc, mx_record: mx } = domain
   const absent = records.filter(
     ({ type, name }) =>
@@ -91,7 +91,7 @@ function formatDifference({ name, expected, found: actual, status }: RecordFindi
 
 export async function rotate(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
-  const row = requireDomain(it)
+  const row = await requireDomain(it)
   const acting = { actor: operatorActor, now: call.clock(), forced: flagOption(call.options, 'force') }
   const rotation = await withDns(call, it.database, (deps) => rotateKeys(deps, row, acting))
   return showDomain(call, it, [describeRotation(rotation), ''])

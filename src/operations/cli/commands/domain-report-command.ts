@@ -26,19 +26,20 @@ export async function showReports(call: Call): Promise<Answer> {
   const all = { from: 0, to: Number.MAX_SAFE_INTEGER, before: MAX_ID, kind: 'any', limit: MAX_LISTED } as const
   const page: ReportPage = { ...ref, ...all }
   const summary = await summarizeReports(read, page)
-  const reports = reportsBefore(read, page)
+  const reports = await reportsBefore(read, page)
   const isKnown = rememberReceivers(read)
+  const judged = await Promise.all(reports.map(async (row) => ({ row, known: await isKnown(row) })))
   return {
-    json: { domain, summary, reports: reports.map((row) => toReportResource(row, isKnown(row))) },
+    json: { domain, summary, reports: judged.map(({ row, known }) => toReportResource(row, known)) },
     lines: [
       ...formatSummary(summary),
       '',
       `The newest ${MAX_LISTED} reports:`,
       ...formatTable(
         ['FROM', 'TYPE', 'REPORTER', 'DOMAIN', 'PASSED', 'FAILED'],
-        reports.map((row) => {
+        judged.map(({ row, known }) => {
           const { begins_at, kind, domain, messages, passed } = row
-          const reporter = isKnown(row) ? row.reporter : `${row.reporter} ${UNKNOWN}`
+          const reporter = known ? row.reporter : `${row.reporter} ${UNKNOWN}`
           return [formatMoment(begins_at), kind, reporter, domain, String(passed), String(messages - passed)]
         }),
       ),
@@ -62,7 +63,7 @@ async function chooseReported(call: Call): Promise<ReportedDomain> {
     return { read, ref: { workspaceId: SERVICE_WORKSPACE, domainId: SERVICE_WORKSPACE }, domain }
   }
   const chosen = await chooseDomain(call)
-  const { id: domainId, workspace_id: workspaceId } = requireDomain(chosen)
+  const { id: domainId, workspace_id: workspaceId } = await requireDomain(chosen)
   return { read: chosen.database.read, ref: { workspaceId, domainId }, domain }
 }
 

@@ -21,8 +21,9 @@ import { readEmailRecord } from '../../../records/messages/email-resource.js'
 import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
 import { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
 import { createKeylessPrincipal } from '../../../workspaces/accounts/access/principal.js'
-import { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../../workspaces/accounts/limits/quota.js'
+import { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import { verifiedByName } from '../../../workspaces/domains/rows/sending-domains.js'
 import { SendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
 import {
@@ -45,9 +46,9 @@ export async function explain({ words, options, database }: Call): Promise<Answe
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'EMAIL_ID')
   const { read } = await database()
-  const lookup = findEmailOrRecipient(read, id)
+  const lookup = await findEmailOrRecipient(read, id)
   if (lookup === null) throw new CommandFailed(`no email and no queue entry ${id}`)
-  const story = findStory(read, lookup)
+  const story = await findStory(read, lookup)
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
@@ -55,9 +56,9 @@ export async function explain({ words, options, database }: Call): Promise<Answe
   return { json: await readRecord(options, read, lookup), lines }
 }
 
-function findStory(read: Read, lookup: EmailLookup): EmailDetails {
+async function findStory(read: Read, lookup: EmailLookup): Promise<EmailDetails> {
   const { id, workspace_id: workspaceId } = lookup.email
-  const story = readEmailDetails(read, { workspaceId, id })
+  const story = await readEmailDetails(read, { workspaceId, id })
   if (story === null) throw new CommandFailed(`the email ${id} is gone`)
   return filterRecipients(lookup, story)
 }
@@ -94,7 +95,7 @@ interface TestMessage {
 export async function sendTestMessage(call: Call, message: TestMessage): Promise<Answer> {
   const database = await call.database()
   const emailId = await submit(call, database, message.from, message.to, await composeTestMessage(message))
-  const lookup = findEmailOrRecipient(database.read, emailId)
+  const lookup = await findEmailOrRecipient(database.read, emailId)
   if (lookup === null) throw new CommandFailed(`the email ${emailId} is gone`)
   const story = await waitForFirstAttempt(call, database, lookup)
   const isServed = isDataFolderHeld(call.config.service.data_dir)
@@ -126,10 +127,11 @@ function composeTestMessage({ from, to, subject, text }: TestMessage): Promise<B
 }
 
 async function submit(call: Call, database: Store, from: Address, to: Address, raw: Buffer): Promise<string> {
-  const owner = verifiedByName(database.read, { domain: domainOf(from) })[0]
+  const owner = (await verifiedByName(database.read, { domain: domainOf(from) }))[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
   const principal = createKeylessPrincipal(owner.workspace_id)
-  const { emailId } = await openAcceptor(call, database).accept(principal, {
+  const acceptor = await openAcceptor(call, database)
+  const { emailId } = await acceptor.accept(principal, {
     envelopeFrom: from,
     envid: null,
     ret: null,
@@ -142,9 +144,10 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
 }
 
 /** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
-function openAcceptor({ config, clock }: Call, { read, commit }: Store): SubmissionAcceptor {
+async function openAcceptor({ config, clock }: Call, { read, commit }: Store): Promise<SubmissionAcceptor> {
   const { limits, service } = config
-  const charger = new EmailCharger(read, new PlanCache(read, () => limits), () => limits.domain_emails_per_day)
+  const plans = new WorkspacePlans(await WorkspaceDirectory.open(read), () => limits)
+  const charger = new EmailCharger(read, plans, () => limits.domain_emails_per_day)
   const { hostname, public_url: publicUrl } = service
   // The certificate that the daemon serves is not known here.
   const tracker = new EmailTracker({ trackingHost: { baseFor: () => publicUrl }, publicUrl })
@@ -167,7 +170,7 @@ async function waitForFirstAttempt(
 ): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT
   for (;;) {
-    const story = findStory(read, lookup)
+    const story = await findStory(read, lookup)
     if (!isOpen(story) || hasOutcome(story) || clock() >= until) return story
     if (!isDataFolderHeld(config.service.data_dir)) return story
     await sleep(POLL_INTERVAL)

@@ -43,9 +43,9 @@ export async function create({ words, options, database, clock }: Call): Promise
   }
   const sender = parseSender(textOption(options, 'sender'))
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, options)
-  if (sender !== null) checkKeySender({ workspaceId, ...limits }, sender, new SendingDomainCache(read))
-  const owner = ownerOf(read, { workspaceId })[0]
+  const workspaceId = await chooseWorkspace(read, options)
+  if (sender !== null) await checkKeySender({ workspaceId, ...limits }, sender, new SendingDomainCache(read))
+  const owner = (await ownerOf(read, { workspaceId }))[0]
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
   const key = generateKey({ workspaceId, userId: owner.user_id, name, now, scopes: granted, sender, ...limits })
   await commit(createKeyAudited(key, operatorActor))
@@ -99,7 +99,7 @@ function parseExpiry(given: string | undefined, now: number): number | null {
 export async function list({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const rows = keysOfWorkspace(read, { workspaceId: chooseWorkspace(read, options) })
+  const rows = await keysOfWorkspace(read, { workspaceId: await chooseWorkspace(read, options) })
   const lines = rows.map((row) => [
     row.id,
     row.name,
@@ -118,7 +118,7 @@ export async function revoke({ words, options, database, clock }: Call): Promise
   const id = requiredWord(words, 0, 'ID')
   const at = clock()
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, options)
+  const workspaceId = await chooseWorkspace(read, options)
   try {
     await commit(revokeKeyAudited({ workspaceId, id, at }, operatorActor))
   } catch (error) {

@@ -24,7 +24,7 @@ export async function showMessage({ words, options, database, showProgress }: Ca
   const { read } = await database()
   const found = await findMessage(read, id, showProgress)
   if (found === null) throw new CommandFailed(`no email, queue entry or inbound email ${id}`)
-  const message = found.kind === 'email' ? storedEmail(read, found.lookup) : storedInbound(read, found.inbound)
+  const message = found.kind === 'email' ? await storedEmail(read, found.lookup) : storedInbound(read, found.inbound)
   const pieces = await message.read()
   if (raw) return { json: null, lines: [], bytes: pieces }
   return header ? showHeader(message, Buffer.concat(pieces)) : showParts(message, Buffer.concat(pieces))

@@ -23,9 +23,9 @@ import { filterOptions } from '../command/queue-options.js'
 import { formatTable } from '../command/table.js'
 
 /** The entries of the call, in portions. */
-function walk(read: Read, call: Call, filter: QueueFilter): AsyncGenerator<readonly ListedEntry[]> {
+async function walk(read: Read, call: Call, filter: QueueFilter): Promise<AsyncGenerator<readonly ListedEntry[]>> {
   const onStep = (looked: number): void => call.showProgress(`${looked} entries of the queue looked at`)
-  return walkEntries(read, resolveFilter(read, call, filter), onStep)
+  return walkEntries(read, await resolveFilter(read, call, filter), onStep)
 }
 
 export async function summarize(call: Call): Promise<Answer> {
@@ -33,7 +33,7 @@ export async function summarize(call: Call): Promise<Answer> {
   const filter = parseFilter(call)
   const { read } = await call.database()
   const onStep = (looked: number): void => call.showProgress(`${looked} entries of the queue looked at`)
-  const query = { filter: resolveFilter(read, call, filter), now: call.clock() }
+  const query = { filter: await resolveFilter(read, call, filter), now: call.clock() }
   const summary = await summarizeQueue(read, query, onStep)
   return { json: toSummaryResource(summary), lines: summaryLines(summary) }
 }
@@ -42,7 +42,7 @@ export async function list(call: Call): Promise<Answer> {
   const filter = parseFilter(call)
   const { read } = await call.database()
   const rows: ListedEntry[] = []
-  for await (const portion of walk(read, call, filter)) rows.push(...portion)
+  for await (const portion of await walk(read, call, filter)) rows.push(...portion)
   return {
     json: { data: rows.map(toResource) },
     lines: [
@@ -65,7 +65,7 @@ export async function list(call: Call): Promise<Answer> {
 export async function show({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
-  const [row] = listEntries((await database()).read, { ids: [id], after: '', limit: 1 })
+  const [row] = await listEntries((await database()).read, { ids: [id], after: '', limit: 1 })
   if (row === undefined) throw new CommandFailed(`no queue entry ${id}: it is settled, or never was`)
   const json = toResource(row)
   return { json, lines: Object.entries(json).map(([key, value]) => `${key.padEnd(16)} ${value ?? '-'}`) }
@@ -118,7 +118,7 @@ async function changeQueue(call: Call, act: QueueAct, done: string): Promise<Ans
   const { read, commit } = await call.database()
   const data: string[] = []
   const missed: string[] = []
-  for await (const portion of walk(read, call, filter)) {
+  for await (const portion of await walk(read, call, filter)) {
     const outcome = await changeEntries(commit, portion, { act, actor: operatorActor, now: call.clock() })
     data.push(...outcome.changed)
     missed.push(...outcome.missed)

@@ -47,10 +47,10 @@ export async function add({ words, options, database, clock }: Call): Promise<An
     throw new UsageError('name the mail: --domain, --sender, --pattern, --workspace')
   }
   const { read, commit } = await database()
-  const workspaceId = options['workspace'] === undefined ? null : chooseWorkspace(read, options)
-  const { rule, writes } = createHoldRule(read, { ...given, workspaceId }, operatorActor, now)
+  const workspaceId = options['workspace'] === undefined ? null : await chooseWorkspace(read, options)
+  const { rule, writes } = await createHoldRule(read, { ...given, workspaceId }, operatorActor, now)
   await commit(writes)
-  return { json: toResource(read, rule), lines: [`hold rule ${rule.id}: mail ${describeHoldRule(rule)} is held`] }
+  return { json: await toResource(read, rule), lines: [`hold rule ${rule.id}: mail ${describeHoldRule(rule)} is held`] }
 }
 
 /** A moment in the future, or a duration from now, or null if the rule lasts until it is removed. */
@@ -67,7 +67,7 @@ function parseEnd(options: OptionValues, now: number): number | null {
 export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const data = allHoldRules(read, {}).map((rule) => toResource(read, rule))
+  const data = await Promise.all((await allHoldRules(read, {})).map((rule) => toResource(read, rule)))
   const rows = data.map(({ id, description, state, held, created_at }) => [
     ...[id, state, held === MAX_COUNTED ? `${held} or more` : String(held)],
     ...[created_at, description],
@@ -82,7 +82,7 @@ export async function remove({ words, database, clock }: Call): Promise<Answer> 
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const { read, commit } = await database()
-  const [rule] = holdRuleById(read, { id })
+  const [rule] = await holdRuleById(read, { id })
   if (rule === undefined) throw new CommandFailed(`no hold rule ${id}`)
   const isEnded = rule.ending === 0 && (await tryCommit(commit(endHoldRule(rule, operatorActor, clock()))))
   if (!isEnded) throw new CommandFailed(`the hold rule ${id} is ending already`)
@@ -92,14 +92,14 @@ export async function remove({ words, database, clock }: Call): Promise<Answer> 
 /** Entries that are counted of each rule. */
 const MAX_COUNTED = 10_000
 
-function toResource(read: Read, rule: HoldRule) {
+async function toResource(read: Read, rule: HoldRule) {
   const { id, workspace_id, domain, sender, pattern, until, created_at, ending, cursor } = rule
   return {
     ...{ id, domain, sender, pattern, description: describeHoldRule(rule) },
     workspace_id: workspace_id === SERVICE_WORKSPACE ? null : workspace_id,
     until: until === null ? null : formatTimestamp(until),
     state: ending === 1 ? 'ending' : cursor === null ? 'active' : 'starting',
-    held: countHeldEntries(read, rule, MAX_COUNTED),
+    held: await countHeldEntries(read, rule, MAX_COUNTED),
     created_at: formatTimestamp(created_at),
   }
 }

@@ -35,13 +35,13 @@ export async function setUp(call: Call): Promise<Answer> {
   }
   const domain = given === undefined ? null : parseMailDomain(given)
   const database = await call.database()
-  const found = findWorkspace(database.read, name, email)
-  const isOther = found === null && allWorkspaces(database.read, {}).length > 0
-  if (isOther || (found !== null && domain === null)) throw buildRefusal(database.read, name, email)
+  const found = await findWorkspace(database.read, name, email)
+  const isOther = found === null && (await allWorkspaces(database.read, {})).length > 0
+  if (isOther || (found !== null && domain === null)) throw await buildRefusal(database.read, name, email)
   if (domain === null) return (await createWorkspace(call, name)).answer
   const setup = new DomainSetup(call, database, { name, email, domain })
   // Whatever can be refused is refused before the key is made.
-  setup.requirePossible(found?.workspaceId ?? null)
+  await setup.requirePossible(found?.workspaceId ?? null)
   const { workspaceId, answer } = found ?? (await createWorkspace(call, name))
   showWorkspace(call, format, answer)
   return setup.run(workspaceId, format, answer.json)
@@ -59,9 +59,9 @@ interface FoundWorkspace {
 }
 
 /** The workspace of an earlier run, by its name and owner. */
-function findWorkspace(read: Read, name: string, email: Address): FoundWorkspace | null {
-  for (const { id: workspaceId } of allWorkspaces(read, {}).filter((one) => one.name === name)) {
-    const { userId, address } = findOwner(read, workspaceId)
+async function findWorkspace(read: Read, name: string, email: Address): Promise<FoundWorkspace | null> {
+  for (const { id: workspaceId } of (await allWorkspaces(read, {})).filter((one) => one.name === name)) {
+    const { userId, address } = await findOwner(read, workspaceId)
     if (address.toLowerCase() !== email.toLowerCase()) continue
     const lines = [`workspace  ${workspaceId}  ${name}, made before; its key was printed then`]
     const json = { workspace_id: workspaceId, user_id: userId, api_key: null, key_prefix: null, set_password_url: null }
@@ -70,19 +70,24 @@ function findWorkspace(read: Read, name: string, email: Address): FoundWorkspace
   return null
 }
 
-function findOwner(read: Read, workspaceId: string): { readonly userId: string; readonly address: string } {
-  const userId = ownerOf(read, { workspaceId })[0]?.user_id ?? ''
-  return { userId, address: userById(read, { id: userId })[0]?.email ?? '' }
+async function findOwner(
+  read: Read,
+  workspaceId: string,
+): Promise<{ readonly userId: string; readonly address: string }> {
+  const userId = (await ownerOf(read, { workspaceId }))[0]?.user_id ?? ''
+  return { userId, address: (await userById(read, { id: userId }))[0]?.email ?? '' }
 }
 
-function buildRefusal(read: Read, name: string, email: Address): CommandFailed {
-  if (findWorkspace(read, name, email) !== null) {
+async function buildRefusal(read: Read, name: string, email: Address): Promise<CommandFailed> {
+  if ((await findWorkspace(read, name, email)) !== null) {
     return new CommandFailed(
       `there is a workspace already, ${name} of ${email}, and its key was printed then: --domain DOMAIN goes on with a ` +
         'domain of it, "posthorn key create --name NAME" makes another key',
     )
   }
-  const names = allWorkspaces(read, {}).map((one) => `${one.name} of ${findOwner(read, one.id).address}`)
+  const names = await Promise.all(
+    (await allWorkspaces(read, {})).map(async (one) => `${one.name} of ${(await findOwner(read, one.id)).address}`),
+  )
   return new CommandFailed(
     `there is a workspace already (${names.join(', ')}): "posthorn workspace create" makes another; to go on with one, ` +
       'give its name as --workspace and the address of its owner as --email',

@@ -48,7 +48,7 @@ export class DomainSetup {
   ) {}
 
   /** Throws a Refusal or `CommandFailed` if the domain cannot be registered. A null `workspaceId` has yet to be made. */
-  requirePossible(workspaceId: string | null): void {
+  async requirePossible(workspaceId: string | null): Promise<void> {
     const { domain } = this.request
     const { zone, nameservers } = toZoneSettings(this.call.config)
     if (nameservers.length > 0 && isInside(domain, zone)) {
@@ -57,8 +57,8 @@ export class DomainSetup {
           'or take another name for service.zone',
       )
     }
-    if (workspaceId === null || this.findRow(workspaceId) === undefined) {
-      requireClaimable(this.database.read, { workspaceId: workspaceId ?? '', domain })
+    if (workspaceId === null || (await this.findRow(workspaceId)) === undefined) {
+      await requireClaimable(this.database.read, { workspaceId: workspaceId ?? '', domain })
     }
   }
 
@@ -73,15 +73,19 @@ export class DomainSetup {
     this.show(format, records)
     const isWaiting = flagOption(call.options, 'wait')
     const outcome = isWaiting ? await this.finish(row, records) : { json: null, lines: this.describeNext(row) }
-    const domain = readDomainDetails(this.database.read, this.findRow(workspaceId) ?? row, call.config.service)
+    const domain = await readDomainDetails(
+      this.database.read,
+      (await this.findRow(workspaceId)) ?? row,
+      call.config.service,
+    )
     const json = { ...(about as object), domain, records, first_message: outcome.json }
     if (format === 'text') return { ...outcome, json }
     if (format === 'zone') for (const line of outcome.lines) call.printError(`${line}\n`)
     return { ...outcome, json, lines: format === 'json' ? [JSON.stringify(json)] : [], isDocument: true }
   }
 
-  private findRow(workspaceId: string): SendingDomain | undefined {
-    return domainByName(this.database.read, { workspaceId, domain: this.request.domain })[0]
+  private async findRow(workspaceId: string): Promise<SendingDomain | undefined> {
+    return (await domainByName(this.database.read, { workspaceId, domain: this.request.domain }))[0]
   }
 
   private async register(workspaceId: string): Promise<SendingDomain> {
@@ -94,7 +98,7 @@ export class DomainSetup {
       now: this.call.clock(),
       actor: operatorActor,
     }
-    return this.findRow(workspaceId) ?? registerDomain(this.database, newDomain, false)
+    return (await this.findRow(workspaceId)) ?? registerDomain(this.database, newDomain, false)
   }
 
   private async listRecords(row: SendingDomain): Promise<readonly PublishedRecord[]> {
@@ -103,8 +107,8 @@ export class DomainSetup {
     const settings = toZoneSettings(config)
     // Before the first start, the service has no key yet.
     await ensureServiceIdentity(this.database, config.service.mail_from, clock())
-    const serviceKeys = dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: settings.mailDomain })
-    const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+    const serviceKeys = await dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: settings.mailDomain })
+    const keys = await dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
     const service = listServiceRecords(settings, serviceKeys)
     const own = listDomainRecords(settings, row, keys)
     const isListed = ({ type, name }: PublishedRecord): boolean =>

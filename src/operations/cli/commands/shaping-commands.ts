@@ -12,7 +12,7 @@ export async function list({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const now = clock()
-  const data = pacesByChange(read, { limit: MAX_LISTED }).map((row) => viewPace(row, now))
+  const data = (await pacesByChange(read, { limit: MAX_LISTED })).map((row) => viewPace(row, now))
   const rows = data.map(({ provider, source_address, sessions, messages_per_session, rate, state, until, reason }) => [
     ...[provider, source_address ?? '-', state, sessions ?? '-', messages_per_session ?? '-', rate ?? '-'].map(String),
     ...[until ?? '-', reason ?? ''],
@@ -28,7 +28,7 @@ export async function reset({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const provider = requiredWord(words, 0, 'PROVIDER')
   const { read, commit } = await database()
-  const known = pacesByChange(read, { limit: MAX_LISTED }).filter((row) => row.provider === provider)
+  const known = (await pacesByChange(read, { limit: MAX_LISTED })).filter((row) => row.provider === provider)
   if (known.length === 0) throw new CommandFailed(`no pace of ${provider} is kept; "posthorn shaping" lists them`)
   await commit([resetProvider({ provider })])
   return { json: { provider }, lines: [`the pace of ${provider} is learned again`] }

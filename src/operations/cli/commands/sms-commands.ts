@@ -28,7 +28,7 @@ const DEFAULT_EXPIRY = 10
 /** Runs with a provider that is stopped afterwards. */
 async function withSms<T>(call: Call, work: (sms: SmsService, workspaceId: string) => Promise<T>): Promise<T> {
   const database = await call.database()
-  const workspaceId = chooseWorkspace(database.read, call.options)
+  const workspaceId = await chooseWorkspace(database.read, call.options)
   // They are loaded here: other commands start faster without the providers and the metadata of phone numbers.
   const [{ ensureServiceIdentity }, { systemEdges }, { SmsService: Service }] = await Promise.all([
     import('../../../workspaces/domains/service-identity.js'),
@@ -93,15 +93,15 @@ export function check(call: Call): Promise<Answer> {
 }
 
 /** Null if it is about all workspaces. */
-function chooseOneOrAll(read: Read, options: Call['options']): string | null {
-  return textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
+async function chooseOneOrAll(read: Read, options: Call['options']): Promise<string | null> {
+  return textOption(options, 'workspace') === undefined ? null : await chooseWorkspace(read, options)
 }
 
 export async function showHolds({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const only = chooseOneOrAll(read, options)
-  const holds = listHolds(read, clock()).filter(({ workspace_id }) => only === null || workspace_id === only)
+  const only = await chooseOneOrAll(read, options)
+  const holds = (await listHolds(read, clock())).filter(({ workspace_id }) => only === null || workspace_id === only)
   return {
     json: { data: holds.map(toResource) },
     lines: [
@@ -135,7 +135,7 @@ export async function release({ words, options, database, clock }: Call): Promis
   const prefix = word.startsWith('+') ? word : `+${word}`
   const store = await database()
   const now = clock()
-  const released = await releaseHolds(store, { prefix, workspaceId: chooseOneOrAll(store.read, options), now })
+  const released = await releaseHolds(store, { prefix, workspaceId: await chooseOneOrAll(store.read, options), now })
   if (released.length === 0) throw new CommandFailed(`${prefix} is not held: "posthorn sms holds" lists what is`)
   return {
     json: { data: released.map(toResource) },

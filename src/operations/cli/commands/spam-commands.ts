@@ -48,7 +48,7 @@ export async function learn({ words, options, config, clock, database: openDatab
   const verdict = parseVerdict(requiredOption(options, 'as'))
   const files = listMessageFiles(folder)
   const database = await openDatabase()
-  const workspaceId = chooseWorkspace(database.read, options)
+  const workspaceId = await chooseWorkspace(database.read, options)
   const mime = new MimeReader()
   try {
     const maxSize = config.inbound.max_size

@@ -41,7 +41,7 @@ import { formatTable } from '../command/table.js'
 import { chooseWorkspace } from '../command/workspace-choice.js'
 
 /** The id of the workspace, or the word for the service. */
-function chooseList(read: Read, options: OptionValues): string {
+async function chooseList(read: Read, options: OptionValues): Promise<string> {
   if (!flagOption(options, 'service')) return chooseWorkspace(read, options)
   if (textOption(options, 'workspace') !== undefined)
     throw new UsageError('--service and --workspace exclude each other')
@@ -50,19 +50,20 @@ function chooseList(read: Read, options: OptionValues): string {
 
 const PAGE_SIZE = 500
 
-function* eachSuppression(read: Read, workspaceId: string): Generator<Suppression> {
+async function readList(read: Read, workspaceId: string): Promise<readonly Suppression[]> {
+  const rows: Suppression[] = []
   for (let after: string | undefined; ; ) {
-    const page = listSuppressions(read, { workspaceId, reason: undefined, after, limit: PAGE_SIZE })
-    yield* page
+    const page = await listSuppressions(read, { workspaceId, reason: undefined, after, limit: PAGE_SIZE })
+    rows.push(...page)
     after = page.at(-1)?.id
-    if (page.length < PAGE_SIZE) return
+    if (page.length < PAGE_SIZE) return rows
   }
 }
 
 export async function list({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const rows = [...eachSuppression(read, chooseList(read, options))]
+  const rows = await readList(read, await chooseList(read, options))
   return {
     json: {
       data: rows.map(({ id, email, reason, metadata, created_at }) => {
@@ -82,7 +83,7 @@ export async function add({ words, options, database, clock }: Call): Promise<An
   const addresses = words.map(parseSuppressed)
   const reason = parseReason(options)
   const store = await database()
-  const workspaceId = chooseList(store.read, options)
+  const workspaceId = await chooseList(store.read, options)
   const added: SuppressResult[] = []
   for (const email of addresses) {
     added.push(await suppress(store, { workspaceId, email, reason, sourceEmailId: null, metadata: {}, at: clock() }))
@@ -124,7 +125,7 @@ export async function importFile({ words, options, database, clock, openInput }:
   })
   await countSuppressionRows(file)
   const { read, commit } = await database()
-  const workspaceId = chooseList(read, options)
+  const workspaceId = await chooseList(read, options)
   const report = await importSuppressions(
     { read, commit, clock },
     { workspaceId, reason },
@@ -168,8 +169,8 @@ export async function remove({ words, options, database, clock }: Call): Promise
   refuseExtraWords(words, 1)
   const address = parseSuppressed(requiredWord(words, 0, 'ADDRESS'))
   const { read, commit } = await database()
-  const workspaceId = chooseList(read, options)
-  const row = findSuppression(read, workspaceId, address)
+  const workspaceId = await chooseList(read, options)
+  const row = await findSuppression(read, workspaceId, address)
   if (row === undefined) throw new CommandFailed(`${address} is not on the list`)
   const { id, email, reason } = row
   const action = 'suppression.deleted'

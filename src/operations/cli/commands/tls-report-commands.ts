@@ -13,7 +13,7 @@ const MAX_SHOWN = 500
 export async function listReports({ words, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await openDatabase()
-  const reports = newestReports(read, { from: dateOf(clock() - SHOWN_DAYS * DAY), limit: MAX_SHOWN })
+  const reports = await newestReports(read, { from: dateOf(clock() - SHOWN_DAYS * DAY), limit: MAX_SHOWN })
   const json = reports.map(({ day, domain, state, due_at, attempts, reason, settled_at }) => ({
     ...{ day, domain, state, attempts, reason: reason === '' ? null : reason },
     due_at: settled_at === null ? formatTimestamp(due_at) : null,

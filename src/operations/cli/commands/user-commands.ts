@@ -22,17 +22,7 @@ import { chooseWorkspace } from '../command/workspace-choice.js'
 export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const data = allUsers(read, {}).map(({ id, email, full_name, password_hash, created_at }) => ({
-    id,
-    email,
-    full_name,
-    has_password: password_hash !== null,
-    workspaces: workspacesOfUser(read, { userId: id, limit: MAX_WORKSPACES, offset: 0 }).map((of) => ({
-      id: of.id,
-      role: of.role,
-    })),
-    created_at: formatTimestamp(created_at),
-  }))
+  const data = await Promise.all((await allUsers(read, {})).map((user) => toResource(read, user)))
   const rows = data.map(({ id, email, full_name, has_password, workspaces }) => [
     id,
     email,
@@ -45,12 +35,23 @@ export async function list({ words, database }: Call): Promise<Answer> {
 
 const MAX_WORKSPACES = 1_000
 
+type User = Awaited<ReturnType<typeof allUsers>>[number]
+
+async function toResource(read: Read, { id, email, full_name, password_hash, created_at }: User) {
+  const workspaces = await workspacesOfUser(read, { userId: id, limit: MAX_WORKSPACES, offset: 0 })
+  return {
+    ...{ id, email, full_name, has_password: password_hash !== null },
+    workspaces: workspaces.map((of) => ({ id: of.id, role: of.role })),
+    created_at: formatTimestamp(created_at),
+  }
+}
+
 export async function changePassword(call: Call): Promise<Answer> {
   const { words, database, clock, readSecret } = call
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
   const { read, commit } = await database()
-  const [user] = userByEmail(read, { email })
+  const [user] = await userByEmail(read, { email })
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
   const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
   const at = clock()
@@ -60,7 +61,7 @@ export async function changePassword(call: Call): Promise<Answer> {
     endPasswordLinks({ userId, now: at }),
     endAllSessions(userId),
     forgetBrowsers(userId, null),
-    ...recordForUser(read, { userId, actor: operatorActor, action: 'user.password_set', at }),
+    ...(await recordForUser(read, { userId, actor: operatorActor, action: 'user.password_set', at })),
     ...(user.password_hash === null
       ? []
       : await writeNotice(call, read, { email, change: { kind: 'password-changed' } })),
@@ -81,7 +82,7 @@ async function writeNotice(
   const { createAccountNotices } = await import('../../notices/account-notice.js')
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const prepare = createAccountNotices({ read, hostname, mailFrom, publicUrl, offer: () => undefined })
-  return prepare({ email, change, client: null, now: clock() })?.writes ?? []
+  return (await prepare({ email, change, client: null, now: clock() }))?.writes ?? []
 }
 
 export async function resetSecondFactor(call: Call): Promise<Answer> {
@@ -89,15 +90,15 @@ export async function resetSecondFactor(call: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
   const { read, commit } = await database()
-  const [user] = userByEmail(read, { email })
+  const [user] = await userByEmail(read, { email })
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
-  const [factor] = secondFactorOf(read, { userId: user.id })
+  const [factor] = await secondFactorOf(read, { userId: user.id })
   if ((factor?.totp_enabled_at ?? null) === null) throw new CommandFailed(`${email} has no second factor`)
   const act = { userId: user.id, actor: operatorActor, action: 'user.totp_disabled', at: clock() } as const
   const writes = [
     ...disableFactor(user.id),
     endAllSessions(user.id),
-    ...recordForUser(read, act),
+    ...(await recordForUser(read, act)),
     ...(await writeNotice(call, read, { email, change: { kind: 'second-factor-disabled' } })),
   ]
   if (!(await tryCommit(commit(writes)))) throw new CommandFailed(`this user no longer exists: ${email}`)
@@ -109,9 +110,9 @@ export async function transfer({ words, database, clock }: Call): Promise<Answer
   const [workspace, given] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'EMAIL')]
   const email = toLowerCaseAddress(parseAddress(given))
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, { workspace })
-  const [owner] = ownerOf(read, { workspaceId })
-  const [member] = memberByEmail(read, { workspaceId, email })
+  const workspaceId = await chooseWorkspace(read, { workspace })
+  const [owner] = await ownerOf(read, { workspaceId })
+  const [member] = await memberByEmail(read, { workspaceId, email })
   if (owner === undefined) throw new CommandFailed(`the workspace ${workspaceId} has no owner`)
   if (member === undefined) throw new CommandFailed(`${email} is not a member of ${workspaceId}: invite them first`)
   if (member.role === 'owner') throw new CommandFailed(`${email} owns ${workspaceId} already`)

@@ -32,9 +32,9 @@ import {
 } from '../command/command.js'
 import { formatTable } from '../command/table.js'
 
-function listRows(read: Read): readonly WarmUpRow[] {
-  const workspaces = [SERVICE_WORKSPACE, ...allWorkspaces(read, {}).map(({ id }) => id)]
-  return workspaces.flatMap((workspaceId) => listWarmUps(read, { workspaceId }))
+async function listRows(read: Read): Promise<readonly WarmUpRow[]> {
+  const workspaces = [SERVICE_WORKSPACE, ...(await allWorkspaces(read, {})).map(({ id }) => id)]
+  return (await Promise.all(workspaces.map(async (workspaceId) => listWarmUps(read, { workspaceId })))).flat()
 }
 
 /** One subject at one provider, today. */
@@ -60,7 +60,7 @@ export async function show({ words, database, config, clock }: Call): Promise<An
   const { read } = await database()
   const { outbound } = config
   const plan = outbound.warm_up_plan
-  const rows = listRows(read).map((row) => describeRow(row, plan, dayOf(clock())))
+  const rows = (await listRows(read)).map((row) => describeRow(row, plan, dayOf(clock())))
   const begun = new Set(rows.map(({ subject }) => subject))
   const warming = listConfiguredSources(outbound).filter(({ isWarming }) => isWarming)
   const waiting = warming.map(({ address }) => canonical(address)).filter((address) => !begun.has(address))
@@ -107,7 +107,7 @@ async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {
   }
   const { read, commit } = await database()
   const at = clock()
-  const workspaces = workspacesOf(read, call, subject)
+  const workspaces = await workspacesOf(read, call, subject)
   const ended = action === 'skip' ? 1 : 0
   await commit(
     workspaces.flatMap((workspaceId) => {
@@ -130,9 +130,9 @@ function canonical(text: string): string {
 /**
  * The workspaces of the subject. An address belongs to the service, a domain to each workspace that has sent from it.
  */
-function workspacesOf(read: Read, { config }: Call, subject: string): readonly string[] {
+async function workspacesOf(read: Read, { config }: Call, subject: string): Promise<readonly string[]> {
   const isConfigured = listConfiguredSources(config.outbound).some(({ address }) => canonical(address) === subject)
-  const found = listRows(read).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
+  const found = (await listRows(read)).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
   const workspaces = new Set([...found, ...(isConfigured ? [SERVICE_WORKSPACE] : [])])
   if (workspaces.size > 0) return [...workspaces]
   throw new CommandFailed(`${subject} is not a source address of the configuration, and nothing was counted for it`)

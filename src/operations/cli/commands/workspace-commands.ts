@@ -41,13 +41,15 @@ export async function create(call: Call): Promise<Answer> {
 export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
-  const operators = findOperatorWorkspace(read)
-  const data = allWorkspaces(read, {}).map((row) => ({
-    ...row,
-    created_at: formatTimestamp(row.created_at),
-    inbound_bytes: readHeldInboundBytes(read, row.id),
-    operator: row.id === operators,
-  }))
+  const operators = await findOperatorWorkspace(read)
+  const data = await Promise.all(
+    (await allWorkspaces(read, {})).map(async (row) => ({
+      ...row,
+      created_at: formatTimestamp(row.created_at),
+      inbound_bytes: await readHeldInboundBytes(read, row.id),
+      operator: row.id === operators,
+    })),
+  )
   const rows = data.map((row) => [
     row.id,
     row.name,
@@ -64,9 +66,9 @@ const MB = 1_048_576
 export async function changeOperator({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, { workspace: requiredWord(words, 0, 'ID') })
+  const workspaceId = await chooseWorkspace(read, { workspace: requiredWord(words, 0, 'ID') })
   const action = 'workspace.made_operators'
-  const details = { before: findOperatorWorkspace(read) }
+  const details = { before: await findOperatorWorkspace(read) }
   const act = recordAuditEntry({
     workspaceId: SERVICE_WORKSPACE,
     actor: operatorActor,
@@ -89,7 +91,7 @@ export async function changePlan({ words, config, database, clock }: Call): Prom
     throw new CommandFailed(`no such plan: ${plan}; there are ${known}`)
   }
   const { read, commit } = await database()
-  const workspaceId = chooseWorkspace(read, { workspace })
+  const workspaceId = await chooseWorkspace(read, { workspace })
   const action = 'workspace.plan_changed'
   const act = recordAuditEntry({
     workspaceId,
@@ -121,7 +123,7 @@ export async function createWorkspace(
     throw new Refusal('invalid-parameter', 'the name may have 1 to 100 characters, no control characters')
   const { read, commit } = await database()
   const at = clock()
-  const workspace = buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
+  const workspace = await buildWorkspaceWithOwner(read, name, email, config.limits.default_plan, at)
   const { workspaceId, userId } = workspace
   const details = { name, owner: userId }
   const act = recordAuditEntry({
@@ -133,7 +135,7 @@ export async function createWorkspace(
     details,
   })
   // The command line belongs to the operator, so the first workspace does too.
-  const hasPassword = (userById(read, { id: userId })[0]?.password_hash ?? null) !== null
+  const hasPassword = ((await userById(read, { id: userId }))[0]?.password_hash ?? null) !== null
   const { public_url: publicUrl } = config.service
   const hasDashboard = config.ui.enabled
   const link = hasPassword || !hasDashboard ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now: at })

@@ -24,8 +24,8 @@ export async function printZone({ words, config, clock, database: openDatabase }
   await ensureServiceIdentity(database, config.service.mail_from, clock())
   await syncZoneSerial(database, settings, { now: clock(), restarted: false })
   const zone = createServiceZone(database, () => settings)
-  const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]
-  const records: ZoneRecord[] = [...head, ...[...zone.readPages()].flat()]
+  const records: ZoneRecord[] = settings.nameservers.length === 0 ? [] : [await zone.readSoa()]
+  for await (const page of zone.readPages()) records.push(...page)
   return {
     json: { records: records.map(toPlainRecord) },
     lines: records.map(formatZoneLine),

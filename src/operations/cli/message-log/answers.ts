@@ -4,7 +4,7 @@
  * steps.
  */
 import { findFields, readFieldValue, scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
-import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { type Awaitable, prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { orLost } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
@@ -62,7 +62,7 @@ export async function inboundAnswers(
   const readPage = (place: Place): ReturnType<typeof laterInbound> =>
     laterInbound(read, { ...place, workspaceId, limit: ROW_STEP })
   const asJson = JSON.stringify(messageId)
-  return walk(readPage, since, showProgress, ({ reference_ids, time, id, from_email, subject }) =>
+  return walk(readPage, since, showProgress, async ({ reference_ids, time, id, from_email, subject }) =>
     reference_ids.includes(asJson)
       ? entryOf(time, 'answer', `"${subject}" from ${from_email}, inbound ${id}`, { inbound_id: id, from: from_email })
       : null,
@@ -78,15 +78,15 @@ export async function sentAnswers(
   if (messageId === null) return []
   const readPage = (place: Place): ReturnType<typeof laterEmails> =>
     laterEmails(read, { ...place, workspaceId, limit: ROW_STEP })
-  return walk(readPage, since, showProgress, ({ id, time, to_emails, subject, status }) =>
-    to_emails.includes(from) && answers(read, { workspaceId, emailId: id }, messageId)
+  return walk(readPage, since, showProgress, async ({ id, time, to_emails, subject, status }) =>
+    to_emails.includes(from) && (await answers(read, { workspaceId, emailId: id }, messageId))
       ? entryOf(time, 'answer', `"${subject}": ${status}, email ${id}`, { email_id: id, status })
       : null,
   )
 }
 
-function answers(read: Read, key: { workspaceId: string; emailId: string }, messageId: string): boolean {
-  const raw = orLost(() => readRaw(read, key))
+async function answers(read: Read, key: { workspaceId: string; emailId: string }, messageId: string): Promise<boolean> {
+  const raw = await orLost(() => readRaw(read, key))
   if (!(raw instanceof Buffer)) return false
   const header = scanHeaderOrEmpty(raw)
   const fields = [...findFields(header, 'in-reply-to'), ...findFields(header, 'references')]
@@ -94,17 +94,17 @@ function answers(read: Read, key: { workspaceId: string; emailId: string }, mess
 }
 
 async function walk<Row extends Place>(
-  readPage: (place: Place) => readonly Row[],
+  readPage: (place: Place) => Awaitable<readonly Row[]>,
   since: number,
   showProgress: ShowProgress,
-  judge: (row: Row) => LogEntry | null,
+  judge: (row: Row) => Promise<LogEntry | null>,
 ): Promise<readonly LogEntry[]> {
   const found: LogEntry[] = []
   let place: Place = { time: since, id: '' }
   for (let looked = 0; looked < MAX_LOOKED && found.length < MAX_ANSWERS; looked += ROW_STEP) {
-    const page = readPage(place)
+    const page = await readPage(place)
     for (const row of page) {
-      const entry = judge(row)
+      const entry = await judge(row)
       if (entry !== null) found.push(entry)
     }
     const last = page.at(-1)

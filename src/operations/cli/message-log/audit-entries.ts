@@ -24,10 +24,10 @@ export async function auditEntries(
 ): Promise<readonly LogEntry[]> {
   const found: LogEntry[] = []
   for (let before = BEFORE_NEWEST; ; ) {
-    const page = auditEntriesOfWorkspace(read, { workspaceId, before, limit: PAGE })
+    const page = await auditEntriesOfWorkspace(read, { workspaceId, before, limit: PAGE })
     for (const { at, actor, action, target, details } of page) {
       if (at < since || !ids.has(target)) continue
-      const by = describeActor(read, actor)
+      const by = await describeActor(read, actor)
       found.push(entryOf(at, 'act', `${action} by ${by}`, { action, actor, target, details: parseJson(details) }))
     }
     const last = page.at(-1)
@@ -37,8 +37,8 @@ export async function auditEntries(
   }
 }
 
-function describeActor(read: Read, actor: string): string {
+async function describeActor(read: Read, actor: string): Promise<string> {
   if (actor === 'operator') return 'the operator'
   if (actor === 'service') return 'the service'
-  return userById(read, { id: actor })[0]?.email ?? `user ${actor}`
+  return (await userById(read, { id: actor }))[0]?.email ?? `user ${actor}`
 }

@@ -58,21 +58,21 @@ export async function readEmailLog(
 ): Promise<readonly LogEntry[] | null> {
   const { email } = lookup
   const { id, workspace_id: workspaceId, created_at: since } = email
-  const known = readEmailDetails(read, { workspaceId, id })
+  const known = await readEmailDetails(read, { workspaceId, id })
   if (known === null) return null
   const story = filterRecipients(lookup, known)
-  const raw = orLost(() => readRaw(read, { workspaceId, emailId: id }))
-  const events = eventsOfMessage(read, email, new Set(story.recipients.map(({ email: address }) => address)))
+  const raw = await orLost(() => readRaw(read, { workspaceId, emailId: id }))
+  const events = await eventsOfMessage(read, email, new Set(story.recipients.map(({ email: address }) => address)))
   const ids = new Set([id, ...story.recipients.map((recipient) => recipient.id)])
   const outcomes = new Set(story.recipients.flatMap(({ attempts }) => attempts.map(endOf)))
   return sortEntries([
-    describeAcceptance(read, email, raw),
+    await describeAcceptance(read, email, raw),
     ...describePreparation(email, story),
-    ...signatureEntries(read, email),
+    ...(await signatureEntries(read, email)),
     ...story.recipients.flatMap(attemptEntries),
     ...eventEntries(events, outcomes),
-    ...webhookEntries(read, workspaceId, events),
-    ...noticeEntries(read, email, [...outcomes, ...events.map(({ created_at }) => created_at)]),
+    ...(await webhookEntries(read, workspaceId, events)),
+    ...(await noticeEntries(read, email, [...outcomes, ...events.map(({ created_at }) => created_at)])),
     ...(await auditEntries(read, { workspaceId, ids, since })),
     ...(await ruleEntries(read, email, story.recipients)),
     ...(await inboundAnswers(read, email, showProgress)),
@@ -81,9 +81,9 @@ export async function readEmailLog(
   ])
 }
 
-function describeAcceptance(read: Read, email: Email, raw: Buffer | LostBytes | undefined): LogEntry {
+async function describeAcceptance(read: Read, email: Email, raw: Buffer | LostBytes | undefined): Promise<LogEntry> {
   const { workspace_id: workspaceId, source, key_id, size, created_at, envelope_from, message_id } = email
-  const [key] = key_id === null ? [] : keyById(read, { workspaceId, id: key_id })
+  const [key] = key_id === null ? [] : await keyById(read, { workspaceId, id: key_id })
   const sender = key_id === null ? null : `key ${key === undefined ? key_id : `${key.key_prefix} (${key.name})`}`
   const protocol = raw instanceof Buffer ? protocolOf(raw) : null
   const from = source === 'smtp' ? `from <${envelope_from}>` : `from ${email.from_email}`
@@ -138,8 +138,8 @@ const storedSignature = prepareRead<{ emailId: string; workspaceId: string }>()(
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-function signatureEntries(read: Read, { id: emailId, workspace_id: workspaceId }: Email): LogEntry[] {
-  return storedSignature(read, { emailId, workspaceId }).map(({ created_at, field }) => {
+async function signatureEntries(read: Read, { id: emailId, workspace_id: workspaceId }: Email): Promise<LogEntry[]> {
+  return (await storedSignature(read, { emailId, workspaceId })).map(({ created_at, field }) => {
     const tags = new Map(
       field
         .slice(field.indexOf(':') + 1)
@@ -205,13 +205,13 @@ function describeBytes(email: Email, raw: Buffer | LostBytes | undefined, keptFo
  *
  * `outcomes` are the times at which a notification may have been made.
  */
-function noticeEntries(read: Read, email: Email, outcomes: readonly number[]): readonly LogEntry[] {
+async function noticeEntries(read: Read, email: Email, outcomes: readonly number[]): Promise<readonly LogEntry[]> {
   if (email.source !== 'smtp' || email.envelope_from === '') return []
   const found = new Map<string, LogEntry>()
   for (const outcome of [...new Set(outcomes)].slice(0, MAX_OUTCOMES)) {
     const near = { from: outcome, to: outcome + MAX_DELAY, limit: MAX_NOTICES }
-    for (const { id, created_at, to_emails, subject, status } of serviceMailBetween(read, near)) {
-      if (found.has(id) || !to_emails.includes(email.envelope_from) || !isAbout(read, id, email)) continue
+    for (const { id, created_at, to_emails, subject, status } of await serviceMailBetween(read, near)) {
+      if (found.has(id) || !to_emails.includes(email.envelope_from) || !(await isAbout(read, id, email))) continue
       const text = `"${subject}" to ${email.envelope_from}: ${status}, ${id}`
       found.set(
         id,
@@ -222,7 +222,7 @@ function noticeEntries(read: Read, email: Email, outcomes: readonly number[]): r
   return [...found.values()]
 }
 
-function isAbout(read: Read, emailId: string, { message_id }: Email): boolean {
-  const raw = orLost(() => readRaw(read, { workspaceId: SERVICE_WORKSPACE, emailId }))
+async function isAbout(read: Read, emailId: string, { message_id }: Email): Promise<boolean> {
+  const raw = await orLost(() => readRaw(read, { workspaceId: SERVICE_WORKSPACE, emailId }))
   return raw instanceof Buffer && raw.includes(message_id)
 }

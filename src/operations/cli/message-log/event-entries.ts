@@ -16,15 +16,15 @@ const eventsOfEmail = prepareRead<{ emailId: string; limit: number }>()(({ db, s
     .limit(slot('limit')),
 )
 
-type LoggedEvent = ReturnType<typeof eventsOfEmail>[number]
+type LoggedEvent = Awaited<ReturnType<typeof eventsOfEmail>>[number]
 
 /** Reads the events of these recipients, oldest first. */
-export function eventsOfMessage(
+export async function eventsOfMessage(
   read: Read,
   { id: emailId, workspace_id: workspaceId }: Email,
   recipients: ReadonlySet<string>,
-): readonly LoggedEvent[] {
-  return eventsOfEmail(read, { emailId, limit: MAX_EVENTS })
+): Promise<readonly LoggedEvent[]> {
+  return (await eventsOfEmail(read, { emailId, limit: MAX_EVENTS }))
     .filter(
       ({ workspace_id, recipient }) =>
         workspace_id === workspaceId && (recipient === null || recipients.has(recipient)),

@@ -25,20 +25,20 @@ const idInMessageId = /^<([0-9a-f-]{36})@/
 
 /** Null if there is none. `given` is an id, or a Message-ID with or without its angle brackets. */
 export async function findMessage(read: Read, given: string, showProgress: ShowProgress): Promise<FoundMessage | null> {
-  const found = findById(read, given)
+  const found = await findById(read, given)
   if (found !== null || !given.includes('@')) return found
   const messageId = given.startsWith('<') ? given : `<${given}>`
   const [, own] = idInMessageId.exec(messageId) ?? []
-  const named = own === undefined ? null : findById(read, own)
+  const named = own === undefined ? null : await findById(read, own)
   if (named?.kind === 'email' && named.lookup.email.message_id === messageId) return named
   const emailId = await searchEmails(read, messageId, showProgress)
   return findById(read, emailId ?? (await searchInbound(read, messageId, showProgress)) ?? '')
 }
 
-function findById(read: Read, id: string): FoundMessage | null {
-  const lookup = findEmailOrRecipient(read, id)
+async function findById(read: Read, id: string): Promise<FoundMessage | null> {
+  const lookup = await findEmailOrRecipient(read, id)
   if (lookup !== null) return { kind: 'email', lookup }
-  const [inbound] = inboundOfAnyWorkspace(read, { id })
+  const [inbound] = await inboundOfAnyWorkspace(read, { id })
   return inbound === undefined ? null : { kind: 'inbound', inbound }
 }
 
@@ -70,25 +70,25 @@ const newestInbound = prepareRead<Place & { workspaceId: string; limit: number }
 )
 
 function searchEmails(read: Read, messageId: string, showProgress: ShowProgress): Promise<string | null> {
-  return search((place) => newestEmails(read, { ...place, limit: ROW_STEP }), messageId, showProgress)
+  return search(async (place) => newestEmails(read, { ...place, limit: ROW_STEP }), messageId, showProgress)
 }
 
 async function searchInbound(read: Read, messageId: string, showProgress: ShowProgress): Promise<string | null> {
-  for (const workspaceId of [...allWorkspaces(read, {}).map(({ id }) => id), SERVICE_WORKSPACE]) {
-    const readPage: ReadPage = (place) => newestInbound(read, { ...place, workspaceId, limit: ROW_STEP })
+  for (const workspaceId of [...(await allWorkspaces(read, {})).map(({ id }) => id), SERVICE_WORKSPACE]) {
+    const readPage: ReadPage = async (place) => newestInbound(read, { ...place, workspaceId, limit: ROW_STEP })
     const found = await search(readPage, messageId, showProgress)
     if (found !== null) return found
   }
   return null
 }
 
-type ReadPage = (place: Place) => readonly (Place & { readonly message_id: string | null })[]
+type ReadPage = (place: Place) => Promise<readonly (Place & { readonly message_id: string | null })[]>
 
 /** The first record from the newest on that has this Message-ID. */
 async function search(readPage: ReadPage, messageId: string, showProgress: ShowProgress): Promise<string | null> {
   let place: Place = { time: Number.MAX_SAFE_INTEGER, id: '' }
   for (let looked = 0; ; looked += ROW_STEP) {
-    const page = readPage(place)
+    const page = await readPage(place)
     const found = page.find(({ message_id }) => message_id === messageId)
     if (found !== undefined) return found.id
     const last = page.at(-1)

@@ -20,7 +20,7 @@ export async function readInboundLog(
   { keptFor, showProgress }: { readonly keptFor: number; readonly showProgress: ShowProgress },
 ): Promise<readonly LogEntry[]> {
   const { id, workspace_id: workspaceId, received_at: since } = inbound
-  const events = announcements(read, inbound)
+  const events = await announcements(read, inbound)
   return sortEntries([
     describeAcceptance(inbound),
     describeAuthentication(inbound),
@@ -28,10 +28,10 @@ export async function readInboundLog(
     ...events.map((event) =>
       entryOf(event.created_at, 'announced', event.type, { event_id: event.id, type: event.type }),
     ),
-    ...webhookEntries(read, workspaceId, events),
+    ...(await webhookEntries(read, workspaceId, events)),
     ...(await auditEntries(read, { workspaceId, ids: new Set([id]), since })),
     ...(await sentAnswers(read, inbound, showProgress)),
-    describeBytes(read, inbound, keptFor),
+    await describeBytes(read, inbound, keptFor),
   ])
 }
 
@@ -105,19 +105,24 @@ const receivedEvents = prepareRead<EventRange>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-type ReceivedEvent = ReturnType<typeof receivedEvents>[number]
+type ReceivedEvent = Awaited<ReturnType<typeof receivedEvents>>[number]
 
 /** The event of its processing, which is among the first of that time. */
-function announcements(read: Read, { id, workspace_id: workspaceId, processed_at }: InboundEmail): ReceivedEvent[] {
+async function announcements(
+  read: Read,
+  { id, workspace_id: workspaceId, processed_at }: InboundEmail,
+): Promise<ReceivedEvent[]> {
   if (processed_at === null) return []
-  const from = Math.min(seqAtTime(read, processed_at), findLogRange(read).end)
+  const from = Math.min(await seqAtTime(read, processed_at), (await findLogRange(read)).end)
   const asJson = `"inbound_email_id":${JSON.stringify(id)}`
-  return receivedEvents(read, { workspaceId, from, limit: ROW_STEP }).filter(({ data }) => data.includes(asJson))
+  return (await receivedEvents(read, { workspaceId, from, limit: ROW_STEP })).filter(({ data }) =>
+    data.includes(asJson),
+  )
 }
 
-function describeBytes(read: Read, inbound: InboundEmail, keptFor: number): LogEntry {
+async function describeBytes(read: Read, inbound: InboundEmail, keptFor: number): Promise<LogEntry> {
   const { id, workspace_id: workspaceId, received_at, size } = inbound
-  const stored = hasInboundRaw(read, { id, workspaceId })
+  const stored = await hasInboundRaw(read, { id, workspaceId })
   const until = formatTimestamp(received_at + keptFor)
   const text = stored
     ? `the ${size} bytes of the message are kept until ${until}`

@@ -41,7 +41,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
   const ends = new Map<string, number>()
   const rules: PastRule[] = []
   for (let before = BEFORE_NEWEST, page = 0; page < MAX_PAGES; page += 1) {
-    const acts = auditEntriesOfWorkspace(read, { workspaceId, before, limit: PAGE })
+    const acts = await auditEntriesOfWorkspace(read, { workspaceId, before, limit: PAGE })
     for (const { action, target, at, details } of acts) {
       if (action === 'hold_rule.removed') ends.set(target, at)
       if (action !== 'hold_rule.added') continue
@@ -80,7 +80,7 @@ function describeHold({ rule, endedAt }: PastRule, email: Email, recipient: Reci
   const from = Math.max(rule.created_at, email.created_at)
   const until = waitedUntil(recipient)
   const isOver = (until !== null && until <= from) || (endedAt !== null && endedAt <= from)
-  if (isOver || compileHoldRules([rule])(entry, () => email.from_email) === null) return []
+  if (isOver || compileHoldRules([rule])(entry, email.from_email) === null) return []
   const named = `hold rule ${rule.id} (${describeHoldRule(rule)})`
   const details = { rule_id: rule.id, recipient: address }
   return [

@@ -29,9 +29,9 @@ function describeEnvelope(from: string, to: readonly string[]): string {
 }
 
 /** Where recipients get different bytes, it is the message of the recipient that was named, else of the first one. */
-export function storedEmail(read: Read, { email, recipientId }: EmailLookup): StoredMessage {
+export async function storedEmail(read: Read, { email, recipientId }: EmailLookup): Promise<StoredMessage> {
   const { id, workspace_id: workspaceId, status, created_at, has_copies } = email
-  const recipients = recipientsOfEmail(read, { workspaceId, emailId: id })
+  const recipients = await recipientsOfEmail(read, { workspaceId, emailId: id })
   const recipient = recipients.find((one) => one.id === recipientId)
   const copyOf = recipient ?? (has_copies === 0 ? undefined : recipients[0])
   return {

@@ -23,15 +23,22 @@ const deliveryById = prepareRead<{ id: string; workspaceId: string }>()(({ db, s
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-type Delivery = ReturnType<typeof deliveryById>[number]
+type Delivery = Awaited<ReturnType<typeof deliveryById>>[number]
 
-export function webhookEntries(read: Read, workspaceId: string, events: readonly LoggedEvent[]): readonly LogEntry[] {
-  return webhooksOfWorkspace(read, { workspaceId }).flatMap((webhook) =>
-    events.flatMap((event) => {
+export async function webhookEntries(
+  read: Read,
+  workspaceId: string,
+  events: readonly LoggedEvent[],
+): Promise<readonly LogEntry[]> {
+  const entries: LogEntry[] = []
+  for (const webhook of await webhooksOfWorkspace(read, { workspaceId })) {
+    for (const event of events) {
       const id = namedUuidv7(event.created_at, `${webhook.id} ${event.id}`)
-      return deliveryById(read, { id, workspaceId }).map((delivery) => describeDelivery(delivery, webhook))
-    }),
-  )
+      const deliveries = await deliveryById(read, { id, workspaceId })
+      entries.push(...deliveries.map((delivery) => describeDelivery(delivery, webhook)))
+    }
+  }
+  return entries
 }
 
 function describeDelivery(delivery: Delivery, webhook: { readonly id: string; readonly url: string }): LogEntry {

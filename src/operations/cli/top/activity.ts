@@ -55,9 +55,9 @@ const columns: Readonly<Record<string, keyof Counts>> = {
 }
 
 /** `seconds` until `now`. */
-export function readActivity(read: Read, now: number, seconds: number): Activity {
-  const from = seqAtTime(read, now - seconds * 1_000)
-  const before = seqAtTime(read, now + 1)
+export async function readActivity(read: Read, now: number, seconds: number): Promise<Activity> {
+  const from = await seqAtTime(read, now - seconds * 1_000)
+  const before = await seqAtTime(read, now + 1)
   const total = Math.max(0, before - from)
   const counts = { accepted: 0, delivered: 0, deferred: 0, bounced: 0, received: 0 }
   const senders = new Map<string, number>()
@@ -67,7 +67,7 @@ export function readActivity(read: Read, now: number, seconds: number): Activity
   for (let portion = 0; portion < portions; portion += 1) {
     const start = from + portion * stride
     const end = Math.min(before, start + stride)
-    for (const { type, workspace_id } of nextEvents(read, { from: start, before: end, limit: ROW_STEP })) {
+    for (const { type, workspace_id } of await nextEvents(read, { from: start, before: end, limit: ROW_STEP })) {
       looked += 1
       const column = columns[type]
       if (column === undefined) continue

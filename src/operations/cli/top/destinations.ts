@@ -36,10 +36,10 @@ const latestAttempts = prepareRead<{ before: number; limit: number }>()(({ db, s
     .limit(slot('limit')),
 )
 
-type Attempt = ReturnType<typeof latestAttempts>[number]
+type Attempt = Awaited<ReturnType<typeof latestAttempts>>[number]
 
-export function readDestinations(read: Read, now: number): Destinations {
-  const attempts = readLatest(read, now - MAX_AGE)
+export async function readDestinations(read: Read, now: number): Promise<Destinations> {
+  const attempts = await readLatest(read, now - MAX_AGE)
   const groups = Map.groupBy(attempts, ({ mx }) => (mx === null ? 'no host' : (providerOfHost(mx) ?? mx)))
   const destinations = [...groups].map(([destination, group]) => describeGroup(destination, group))
   return {
@@ -48,11 +48,11 @@ export function readDestinations(read: Read, now: number): Destinations {
   }
 }
 
-function readLatest(read: Read, since: number): readonly Attempt[] {
+async function readLatest(read: Read, since: number): Promise<readonly Attempt[]> {
   const found: Attempt[] = []
   let before = Number.MAX_SAFE_INTEGER
   for (let portion = 0; portion < MAX_PORTIONS; portion += 1) {
-    const page = latestAttempts(read, { before, limit: ROW_STEP })
+    const page = await latestAttempts(read, { before, limit: ROW_STEP })
     const recent = page.filter(({ at }) => at >= since)
     found.push(...recent)
     if (recent.length < ROW_STEP) break

@@ -94,26 +94,28 @@ export class Snapshots {
   async read(): Promise<TopSnapshot> {
     const { db, folder } = this
     const now = this.clock()
-    const { senders, ...lastHour } = this.readHour(now)
-    const stretches = STRETCHES.map((seconds) => readActivity(db, now, seconds)).map(({ senders: _own, ...one }) => one)
+    const { senders, ...lastHour } = await this.readHour(now)
+    const stretches = (await Promise.all(STRETCHES.map((seconds) => readActivity(db, now, seconds)))).map(
+      ({ senders: _own, ...one }) => one,
+    )
     const { webhooks: enabled, failing, behind } = await readWebhookBacklog(db)
-    const { since, destinations } = readDestinations(db, now)
+    const { since, destinations } = await readDestinations(db, now)
     return {
       at: formatTimestamp(now),
       daemon: await readDaemon(folder, now),
       activity: [...stretches, lastHour],
       queue: describeQueue(await this.counter.count()),
       destinations: { since: since === null ? null : formatTimestamp(since), data: destinations },
-      senders: nameSenders(db, senders),
-      inbound: readInboundVerdicts(db, now),
+      senders: await nameSenders(db, senders),
+      inbound: await readInboundVerdicts(db, now),
       webhooks: { enabled, failing, behind },
       disk: await readDisk(folder),
     }
   }
 
-  private readHour(now: number): Activity {
+  private async readHour(now: number): Promise<Activity> {
     if (this.hour === null || now - this.hour.at >= HOUR_INTERVAL)
-      this.hour = { at: now, activity: readActivity(this.db, now, HOUR_SECONDS) }
+      this.hour = { at: now, activity: await readActivity(this.db, now, HOUR_SECONDS) }
     return this.hour.activity
   }
 }
@@ -135,9 +137,9 @@ function describeQueue({ complete, countedAt, all, reasons }: QueueCensus): Queu
   }
 }
 
-function nameSenders(read: Read, senders: Activity['senders']): TopSnapshot['senders'] {
+async function nameSenders(read: Read, senders: Activity['senders']): Promise<TopSnapshot['senders']> {
   if (senders.length === 0) return []
-  const names = new Map(allWorkspaces(read, {}).map(({ id, name }) => [id, name]))
+  const names = new Map((await allWorkspaces(read, {})).map(({ id, name }) => [id, name]))
   return senders.map((sender) => ({ ...sender, name: names.get(sender.workspace_id) ?? '' }))
 }
 
@@ -164,11 +166,11 @@ interface InboundVerdicts {
   readonly complete: boolean
 }
 
-function readInboundVerdicts(read: Read, now: number): InboundVerdicts {
+async function readInboundVerdicts(read: Read, now: number): Promise<InboundVerdicts> {
   const counts = { clean: 0, suspicious: 0, spam: 0, unscored: 0 }
   let place = { time: Number.MAX_SAFE_INTEGER, id: '' }
   for (let portion = 0; portion < MAX_PORTIONS; portion += 1) {
-    const page = newestInbound(read, { ...place, limit: ROW_STEP })
+    const page = await newestInbound(read, { ...place, limit: ROW_STEP })
     const recent = page.filter(({ received_at }) => received_at >= now - MAX_AGE)
     for (const { kind, spam_status } of recent) if (kind === 'mail') counts[spam_status ?? 'unscored'] += 1
     const last = page.at(-1)

@@ -79,7 +79,7 @@ async function examineDomains(deps: CheckDeps): Promise<readonly ExaminedDomain[
   return Promise.all(
     rows.slice(-MAX_DOMAINS).map(async (row) => {
       const answers = await lookUpRecords(resolver, row, config.service)
-      const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+      const keys = await dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
       return { row, answers, records: judgeRecords(answers, row, keys, config.service) }
     }),
   )

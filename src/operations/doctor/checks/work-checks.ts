@@ -21,10 +21,13 @@ export const workChecks: readonly Check[] = [
 
 async function checkLeases({ config, read, clock }: CheckDeps): Promise<readonly Judgement[]> {
   if (read === null) return []
-  return [judgeLeases(readExpiredLeases(read, clock()), isDataFolderHeld(config.service.data_dir))]
+  return [judgeLeases(await readExpiredLeases(read, clock()), isDataFolderHeld(config.service.data_dir))]
 }
 
-export function judgeLeases({ count, oldestId }: ReturnType<typeof readExpiredLeases>, isRunning: boolean): Judgement {
+export function judgeLeases(
+  { count, oldestId }: Awaited<ReturnType<typeof readExpiredLeases>>,
+  isRunning: boolean,
+): Judgement {
   if (count === 0) return good('queue', 'no lease has expired')
   const text = `${count} ${count === 1 ? 'entry is' : 'entries are'} leased to an attempt that has ended`
   if (!isRunning) return good('queue', `${text}; the next start of the daemon attempts them again`)
@@ -50,7 +53,7 @@ export function judgeWebhooks({
 
 async function checkHolds({ read, clock }: CheckDeps): Promise<readonly Judgement[]> {
   if (read === null) return []
-  const holds = listHolds(read, clock())
+  const holds = await listHolds(read, clock())
   return holds.length === 0 ? [good('prefixes', 'no prefix is held')] : holds.slice(0, MAX_HOLDS).map(judgeHold)
 }
 

@@ -116,7 +116,7 @@ function addressType(address: string): 'A' | 'AAAA' {
 async function checkRecords({ config, read, resolver }: CheckDeps): Promise<readonly Judgement[]> {
   const settings = toZoneSettings(config)
   const missing = settings.addresses.length > 0 ? [] : [judgeNoAddresses()]
-  const groups = groupRecords(buildFixedRecords(settings, serviceKeys(read, settings)))
+  const groups = groupRecords(buildFixedRecords(settings, await serviceKeys(read, settings)))
   const judged = await Promise.all(
     groups.map(async (group) => judgeZoneRecords(group, await lookUpValues(resolver, group.name, group.type))),
   )
@@ -137,8 +137,8 @@ function judgeNoAddresses(): Judgement {
   ])
 }
 
-function serviceKeys(read: Read | null, { mailDomain }: Pick<ZoneSettings, 'mailDomain'>) {
-  return read === null ? [] : dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
+async function serviceKeys(read: Read | null, { mailDomain }: Pick<ZoneSettings, 'mailDomain'>) {
+  return read === null ? [] : await dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
 }
 
 interface RecordGroup {
@@ -183,7 +183,7 @@ function findSecondSpf(texts: readonly string[]): readonly string[] {
 async function checkServiceKey({ config, read, resolver }: CheckDeps): Promise<readonly Judgement[]> {
   const settings = toZoneSettings(config)
   const { mailDomain } = settings
-  const [key] = serviceKeys(read, settings)
+  const [key] = await serviceKeys(read, settings)
   if (key === undefined) return [good(mailDomain, 'the service has no key yet; the first start makes one')]
   const name = `${key.selector}._domainkey.${mailDomain}`
   const texts = await resolver.resolveRecords(name, 'TXT')

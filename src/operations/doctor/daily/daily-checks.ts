@@ -35,6 +35,7 @@ export class DailyChecks {
   private readonly stopped = new AbortController()
   private readonly runShared: () => Promise<readonly Finding[]>
   private lastRun: Promise<unknown> = Promise.resolve()
+  private lastLook: Promise<void> = Promise.resolve()
   private timer: NodeJS.Timeout | null = null
   private isRunning = false
 
@@ -45,7 +46,9 @@ export class DailyChecks {
 
   start(): void {
     const runLogged = (): void => {
-      this.runWhenDue().catch((err: unknown) => this.deps.log.error({ err }, 'the daily checks ended with an error'))
+      this.lastLook = this.runWhenDue().catch((err: unknown) =>
+        this.deps.log.error({ err }, 'the daily checks ended with an error'),
+      )
     }
     this.timer = setInterval(runLogged, POLL_INTERVAL).unref()
   }
@@ -61,13 +64,15 @@ export class DailyChecks {
   async stop(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer)
     this.stopped.abort()
+    await this.lastLook
     await this.lastRun.catch(() => undefined)
   }
 
   private async runWhenDue(): Promise<void> {
     const { settings, clock, database } = this.deps
     if (!settings().doctor.daily) return
-    const { at: lastAt } = readLastRun(database.read)
+    const { at: lastAt } = await readLastRun(database.read)
+    if (this.stopped.signal.aborted) return
     if (this.isRunning || !isRunDue({ lastAt, startedAt: this.startedAt, now: clock() })) return
     this.isRunning = true
     await this.run().finally(() => {

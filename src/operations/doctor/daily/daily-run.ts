@@ -27,12 +27,12 @@ export async function storeDailyRun(
   findings: readonly Finding[],
   now: number,
 ): Promise<Comparison> {
-  const comparison = compareFindings(readFindings(read), findings, now)
+  const comparison = compareFindings(await readFindings(read), findings, now)
   const { present, failed, recovered } = comparison
-  const workspaceId = findOperatorWorkspace(read)
-  const due = listDueNotices(present, readLastRun(read), workspaceId, now)
+  const workspaceId = await findOperatorWorkspace(read)
+  const due = listDueNotices(present, await readLastRun(read), workspaceId, now)
   const stored = present.map((one) => (due.includes(one) ? { ...one, isNoticed: true } : one))
-  const run = describeRun(readLastRun(read), findings, due, now)
+  const run = describeRun(await readLastRun(read), findings, due, now)
   await commit([
     ...storeFindings(stored),
     ...(workspaceId === null ? [] : recordChanges(workspaceId, comparison, now)),

@@ -6,10 +6,12 @@
  * The commit is urgent, because the message is sent again if the process ends before the outcome is on disk. A
  * notification that cannot be built does not delay the outcome.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertNever } from '../../../base/mail/assert-never.js'
 import { describeReason } from '../../../base/mail/reasons.js'
 import { formatReply } from '../../../base/mail/reply.js'
+import { someAsync } from '../../../base/platform/async-filter.js'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import type { RandomSource } from '../../../base/platform/random.js'
@@ -17,9 +19,11 @@ import type { Store } from '../../../base/storage/db/database.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { StorageFault, type Write } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import type { Email } from '../../../records/messages/email/email.js'
 import { removeSettledRaw } from '../../../records/messages/email/raw-message.js'
 import { reachedAttempts } from '../../../records/messages/queue/attempts.js'
 import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import {
   type AttemptRecord,
   settleAccepted,
@@ -32,7 +36,7 @@ import { addSuppression, isSuppressed } from '../../../records/suppressions/supp
 import { workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from '../smtp/attempt-result.js'
-import { type Decision, decideOutcome } from './decide-outcome.js'
+import { type Decision, decideOutcome, type EntryAge } from './decide-outcome.js'
 import type { FinishedAttempt } from './make-attempt.js'
 import type { SenderNoticeBuilder } from './sender-notice-builder.js'
 
@@ -74,10 +78,18 @@ export class AttemptSettler {
     const { deps } = this
     const { result, pendingWrites } = finished
     const now = deps.clock()
-    const age = entryAgeOf(deps.read, finished)
-    const decision = decideOutcome(result.outcome, age, deps.retryPolicy(), now, deps.random())
+    // Without such a read the commit begins in this turn, before other attempts do.
+    const wasReachedBefore = needsHistory(finished) && (await findEarlierReach(deps.read, finished))
+    const decision = decideOutcome(
+      result.outcome,
+      ageOf(finished, wasReachedBefore),
+      deps.retryPolicy(),
+      now,
+      deps.random(),
+    )
     const record = toAttemptRecord(finished, decision, now)
-    const notice = buildNotice(deps, finished, record, decision, now)
+    const built = buildNotice(deps, finished, record, decision, now)
+    const notice = built === null || (await mayNotify(deps, finished.readyMessage.email, built)) ? built : null
     const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]
     const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
@@ -88,39 +100,47 @@ export class AttemptSettler {
   }
 }
 
-/**
- * There is no notification if the workspace was deleted during the attempt, because it would contain data that must be
- * erased. There is none to an address at which mail of the service has hard-bounced.
- */
 function buildNotice(
-  { read, senderNotices, log }: SettlerDeps,
+  { senderNotices, log }: SettlerDeps,
   { readyMessage: { message, email, readRaw } }: FinishedAttempt,
   record: AttemptRecord,
   decision: Decision,
   now: number,
 ): ServiceNotice | null {
   try {
-    const notice = senderNotices.build({ email, readRaw, message }, record, decision, now)
-    if (
-      notice === null ||
-      notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
-    )
-      return null
-    const isOwned = isForwarded(email) || workspaceById(read, { id: record.email.workspace_id }).length > 0
-    return isOwned ? notice : null
+    return senderNotices.build({ email, readRaw, message }, record, decision, now)
   } catch (error) {
     log.error({ err: error, email: record.email.id }, 'a notification could not be built')
     return null
   }
 }
 
-function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<typeof decideOutcome>[1] {
-  return {
-    enqueuedAt: entry.enqueued_at,
-    attempts: number,
-    noticed: entry.noticed === 1,
-    wasReachedBefore: () => reachedAttempts(read, { emailId: entry.email_id, recipientId: entry.id }).length > 0,
+/**
+ * There is no notification if the workspace was deleted during the attempt, because it would contain data that must be
+ * erased. There is none to an address at which mail of the service has hard-bounced.
+ */
+async function mayNotify({ read, log }: SettlerDeps, email: Email, { enqueued }: ServiceNotice): Promise<boolean> {
+  try {
+    const isBounced = ({ recipient }: QueueEntry) => isSuppressed(read, SERVICE_WORKSPACE, recipient)
+    if (await someAsync(enqueued.entries, isBounced)) return false
+    return isForwarded(email) || (await workspaceById(read, { id: email.workspace_id })).length > 0
+  } catch (error) {
+    log.error({ err: error, email: email.id }, 'a notification could not be built')
+    return false
   }
+}
+
+/** Tells whether it counts that a server answered in an earlier attempt. */
+function needsHistory({ result: { outcome } }: FinishedAttempt): boolean {
+  return outcome.kind === 'deferred' && !outcome.reached
+}
+
+async function findEarlierReach(read: Read, { entry }: FinishedAttempt): Promise<boolean> {
+  return (await reachedAttempts(read, { emailId: entry.email_id, recipientId: entry.id })).length > 0
+}
+
+function ageOf({ entry, number }: FinishedAttempt, wasReachedBefore: boolean): EntryAge {
+  return { enqueuedAt: entry.enqueued_at, attempts: number, noticed: entry.noticed === 1, wasReachedBefore }
 }
 
 function toAttemptRecord(

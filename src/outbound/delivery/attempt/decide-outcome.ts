@@ -16,8 +16,8 @@ export interface EntryAge {
   /** The number of attempts, including this one. */
   readonly attempts: number
   readonly noticed: boolean
-  /** Tells whether a server answered in an earlier attempt. It is a function, because it reads the database. */
-  readonly wasReachedBefore: () => boolean
+  /** True if a server answered in an earlier attempt. It counts only for a deferral without an answer. */
+  readonly wasReachedBefore: boolean
 }
 
 export type Decision =
@@ -61,7 +61,7 @@ export function decideOutcome(
     case 'deferred': {
       const retry = retryOf(outcome, now) ?? scheduleRetry(age, policy, now, random)
       if (retry.kind === 'again') return toDeferredDecision(outcome, retry)
-      return outcome.reached || age.wasReachedBefore()
+      return outcome.reached || age.wasReachedBefore
         ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }
         : { kind: 'failed', reason: 'expired', status: '4.4.7' }
     }

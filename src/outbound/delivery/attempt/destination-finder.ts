@@ -83,7 +83,7 @@ export class DestinationFinder {
         break
     }
     const strict = orderMxHosts(lookup.records, ownNames, random)
-    const isLocal = strict.kind === 'loop' && receiving.receives(domain)
+    const isLocal = strict.kind === 'loop' && (await receiving.receives(domain))
     const order = isLocal ? orderMxHosts(lookup.records, NO_NAMES, random) : strict
     return order.kind === 'hosts' ? await this.findByHosts(domain, order.hosts) : refuseOrder(domain, order.kind)
   }

@@ -26,17 +26,17 @@ interface LeaversDeps extends Store {
 export class Leavers {
   constructor(private readonly deps: LeaversDeps) {}
 
-  has(entry: QueueEntry): boolean {
+  async has(entry: QueueEntry): Promise<boolean> {
     const { workspace_id: workspaceId, email_id: emailId, recipient, broadcast_id: broadcastId } = entry
-    const reason = this.deps.suppressions.findReason(workspaceId, recipient)
+    const reason = await this.deps.suppressions.findReason(workspaceId, recipient)
     if (broadcastId === null) return reason !== null && reason !== 'hard_bounce'
-    return reason !== null || !isInAudience(this.deps.read, { workspaceId, emailId })
+    return reason !== null || !(await isInAudience(this.deps.read, { workspaceId, emailId }))
   }
 
   /** Removes the entry. An entry that was changed since it was read stays, and is judged again when it is due. */
   async remove(entry: QueueEntry, now: number): Promise<void> {
     const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
-    await tryCommit(this.deps.commit([...leaving, ...recordSuppressed(this.deps, entry, now)]))
+    await tryCommit(this.deps.commit([...leaving, ...(await recordSuppressed(this.deps, entry, now))]))
   }
 }
 
@@ -51,10 +51,10 @@ function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
   ]
 }
 
-function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry, at: number): Write[] {
+async function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry, at: number): Promise<Write[]> {
   const { workspace_id: workspaceId, email_id: id, recipient } = entry
-  const reason = suppressions.findReason(workspaceId, recipient)
-  const [email] = emailById(read, { workspaceId, id })
+  const reason = await suppressions.findReason(workspaceId, recipient)
+  const [email] = await emailById(read, { workspaceId, id })
   if (reason === null || email === undefined) return []
   // The list did not remove a recipient whose outcome is known, for example by the bounce that suppressed the address.
   if (entry.broadcast_id !== null && email.status !== 'queued') return []

@@ -48,7 +48,7 @@ export interface FinishedAttempt {
 
 /** The parts that an attempt asks, in the order in which it asks them. */
 export interface AttemptParts {
-  readonly holdRules: Pick<HoldRuleRunner, 'find' | 'hold'>
+  readonly holdRules: Pick<HoldRuleRunner, 'findStored' | 'hold'>
   readonly destinations: Pick<DestinationFinder, 'find'>
   readonly sources: Pick<SourceAssigner, 'assign' | 'noteMissing'>
   /** Remembers the hosts that could not be reached. */
@@ -116,7 +116,7 @@ async function attemptFrom(
   // DNS may be slower than the end of the process, and a lease that is taken after that end would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'
-  if (deps.leavers.has(entry)) {
+  if (await deps.leavers.has(entry)) {
     await deps.leavers.remove(entry, at)
     return 'changed'
   }
@@ -149,7 +149,7 @@ function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
 
 /** Resolves to true if a hold rule matches. The entry is then held, unless it has changed. */
 async function holdIfRuled(entry: QueueEntry, { holdRules }: MakeAttemptDeps): Promise<boolean> {
-  const rule = holdRules.find(entry)
+  const rule = await holdRules.findStored(entry)
   if (rule !== null) await holdRules.hold(entry, rule)
   return rule !== null
 }

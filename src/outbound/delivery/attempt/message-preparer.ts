@@ -22,7 +22,7 @@ import { headOfRecipient, sizeOfCopies } from '../../../records/messages/email/r
 import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../../records/messages/email/recipients.js'
 import { rollUpEmail } from '../../../records/messages/email/roll-up.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import type { SigningKeyCache } from '../../../workspaces/domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../../workspaces/domains/rows/sending-domains.js'
 import type { Destination } from '../hosts/destination.js'
@@ -33,7 +33,7 @@ import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from 
 interface PreparerDeps extends SignDeps {
   readonly read: Read
   readonly messageCache: MessageCache
-  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
+  readonly owners: Pick<WorkspaceDirectory, 'ownerOf'>
   /** The key of return paths and references. */
   readonly secret: KeyObject
 }
@@ -62,9 +62,9 @@ export class MessagePreparer {
   async prepare(entry: QueueEntry, now: number): Promise<ReadyMessage> {
     const { deps } = this
     const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
-    const own = findOwnMessage(deps.read, cachedMessage, entry)
+    const own = await findOwnMessage(deps.read, cachedMessage, entry)
     const field = await ensureSignature(deps, cachedMessage, own, now)
-    const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
+    const { dsnRequests, writes } = await findDsnRequests(deps, cachedMessage, entry)
     if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
     const { email } = cachedMessage
     const message: OutboundMessage = {
@@ -85,7 +85,7 @@ export class MessagePreparer {
       readRaw: own.readRaw,
       signed: own.signed,
       writes,
-      destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
+      destination: (await isOrphan(deps.signingKeys, email)) ? deletedDomainRefusal : null,
     }
   }
 
@@ -93,13 +93,13 @@ export class MessagePreparer {
    * Builds enough of the message to record a fault and notify the sender, even if its bytes are missing. Returns null
    * if the email is gone.
    */
-  buildMinimal(entry: QueueEntry): ReadyMessage | null {
+  async buildMinimal(entry: QueueEntry): Promise<ReadyMessage | null> {
     const { read } = this.deps
-    const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+    const email = (await emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id }))[0]
     if (email === undefined) return null
     const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
-    const raw = headOfRecipient(read, ref)
-    const requests = dsnRequestById(read, { id: entry.id })[0]
+    const raw = await headOfRecipient(read, ref)
+    const requests = (await dsnRequestById(read, { id: entry.id }))[0]
     const message: OutboundMessage = {
       returnPath: '',
       recipient: entry.recipient,
@@ -121,10 +121,14 @@ function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
 }
 
 /** Reads the requests from memory, else from the database, where the recipients may still be scheduled. */
-function findDsnRequests({ read }: PreparerDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
+async function findDsnRequests(
+  { read }: PreparerDeps,
+  cached: CachedMessage,
+  entry: QueueEntry,
+): Promise<DsnRequestLookup> {
   const known = cached.dsnRequests?.get(entry.id)
   if (known !== undefined) return { dsnRequests: known, writes: [] }
-  const [dsnRequests] = dsnRequestById(read, { id: entry.id })
+  const [dsnRequests] = await dsnRequestById(read, { id: entry.id })
   return { dsnRequests, writes: dsnRequests?.status === 'scheduled' ? releaseScheduled(entry) : [] }
 }
 
@@ -137,8 +141,8 @@ const deletedDomainRefusal: Destination = {
 }
 
 /** Tells whether the sending domain was deleted. A domain and its signing key are deleted together. */
-function isOrphan(keys: Pick<SigningKeyCache, 'find'>, { workspace_id, from_email }: Email): boolean {
-  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
+async function isOrphan(keys: Pick<SigningKeyCache, 'find'>, { workspace_id, from_email }: Email): Promise<boolean> {
+  return workspace_id !== SERVICE_WORKSPACE && (await keys.find(workspace_id, domainOf(from_email))) === undefined
 }
 
 /** Releases a scheduled email for all its recipients. If it is cancelled at the same moment, the lease fails. */
@@ -153,32 +157,36 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 async function loadMessage({ read, messageCache, owners }: PreparerDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // The room includes all copies, so that an entry that holds some never waits for more.
-  const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
+  const bytes = (await sizeOfMessage(read, key)) + ((await sizeOfCopies(read, key))[0]?.bytes ?? 0)
   const room = await messageCache.reserveRoom(owners.ownerOf(entry.workspace_id), bytes)
-  try {
-    // Another recipient may have read the message while this one waited.
-    const atFirst = messageCache.get(entry.email_id, entry.id)
-    const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, key) : null
-    const cached = raw === null ? atFirst : messageCache.get(entry.email_id, entry.id)
-    if (cached !== undefined) {
-      if (raw != null) freeMemory(raw)
-      messageCache.releaseRoom(room)
-      return cached
-    }
-    const message = toCached(read, entry, raw ?? readRaw(read, key))
-    messageCache.addReadBack(message, entry.id, room)
+  const letGo = (message: CachedMessage): CachedMessage => {
+    messageCache.releaseRoom(room)
     return message
+  }
+  try {
+    // Another recipient may have read the message while this one waited, here and after the reads.
+    const waited = messageCache.get(entry.email_id, entry.id)
+    if (waited !== undefined) return letGo(waited)
+    const isLarge = bytes > SMALL_MESSAGE_SIZE
+    const loaded = await toCached(read, entry, isLarge ? await readLargeRaw(read, key) : await readRaw(read, key))
+    const meanwhile = messageCache.get(entry.email_id, entry.id)
+    if (meanwhile !== undefined) {
+      if (isLarge) freeMemory(loaded.raw)
+      return letGo(meanwhile)
+    }
+    messageCache.addReadBack(loaded, entry.id, room)
+    return loaded
   } catch (error) {
     messageCache.releaseRoom(room)
     throw error
   }
 }
 
-function toCached(read: Read, entry: QueueEntry, raw: Buffer | undefined): CachedMessage {
+async function toCached(read: Read, entry: QueueEntry, raw: Buffer | undefined): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
-  const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+  const email = (await emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id }))[0]
   if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
-  const field = signatureOfEmail(read, key)[0]?.field
+  const field = (await signatureOfEmail(read, key))[0]?.field
   return field === undefined
     ? { email, raw, copies: new Map(), isSignatureStored: false }
     : { email, raw, copies: new Map(), signature: Promise.resolve(field), isSignatureStored: true }

@@ -35,10 +35,10 @@ export interface SignDeps {
 }
 
 /** Throws if the recipient's copy is missing, so that the recipient never gets the message of another one. */
-export function findOwnMessage(read: Read, message: CachedMessage, entry: QueueEntry): OwnMessage {
+export async function findOwnMessage(read: Read, message: CachedMessage, entry: QueueEntry): Promise<OwnMessage> {
   const { email, raw } = message
   const { id: recipientId, email_id, workspace_id } = entry
-  const copy = email.has_copies === 1 ? findCopy(read, message, entry) : null
+  const copy = email.has_copies === 1 ? await findCopy(read, message, entry) : null
   if (copy === null) {
     return {
       pieces: [raw],
@@ -57,13 +57,13 @@ export function findOwnMessage(read: Read, message: CachedMessage, entry: QueueE
 }
 
 /** Returns null if the recipient gets the message itself. */
-function findCopy(read: Read, { copies }: CachedMessage, entry: QueueEntry): CachedCopy | null {
+async function findCopy(read: Read, { copies }: CachedMessage, entry: QueueEntry): Promise<CachedCopy | null> {
   const known = copies.get(entry.id)
   if (known !== undefined) return known
   const { workspace_id: workspaceId, email_id: emailId, id: recipientId } = entry
-  const [row] = copyOfRecipient(read, { workspaceId, recipientId })
+  const [row] = await copyOfRecipient(read, { workspaceId, recipientId })
   if (row === undefined) {
-    if (firstRecipientOfEmail(read, { workspaceId, emailId })[0]?.id === recipientId) return null
+    if ((await firstRecipientOfEmail(read, { workspaceId, emailId }))[0]?.id === recipientId) return null
     throw new Error('a recipient has no copy of its message')
   }
   const { prefix, suffix, bytes, signature } = row
@@ -98,15 +98,15 @@ export async function ensureSignature(
 /** From this many bytes on, the copies of a message are signed one after the other. */
 const LARGE_MESSAGE = 262_144
 
-function signMessage(
+async function signMessage(
   { signingKeys, signing }: SignDeps,
   message: CachedMessage,
   { readRaw, signed, pieces }: OwnMessage,
   now: number,
 ): Promise<string | null> {
   const { email, raw } = message
-  const key = isPassedOn(email) ? undefined : signingKeys.find(email.workspace_id, domainOf(email.from_email))
-  if (key === undefined) return Promise.resolve(null)
+  const key = isPassedOn(email) ? undefined : await signingKeys.find(email.workspace_id, domainOf(email.from_email))
+  if (key === undefined) return null
   const isBulk = email.broadcast_id !== null
   if (signed === message || raw.length < LARGE_MESSAGE) return signing.sign(readRaw(), key, now, isBulk)
   const earlier = message.lastSigned ?? Promise.resolve()

@@ -51,7 +51,7 @@ type SourceSettings = Pick<
 interface AssignDeps {
   readonly read: Read
   readonly settings: () => SourceSettings
-  readonly warmUps: Pick<WarmUps, 'findWait' | 'claim' | 'drop' | 'stop'>
+  readonly warmUps: Pick<WarmUps, 'prepare' | 'findWait' | 'claim' | 'drop' | 'stop'>
   readonly missing: Pick<MissingSources, 'has' | 'add'>
   readonly newDomains: Pick<NewDomains, 'has' | 'drop'>
   readonly destinations: Pick<DestinationFinder, 'findByRoute'>
@@ -74,13 +74,12 @@ export class SourceAssigner {
     const pools = this.pools()
     const { domain_warm_up: warmsDomains } = deps.settings()
     if (found.kind !== 'hosts' || (pools === null && !warmsDomains)) return assign(found)
-    let domain: string | null | undefined
-    const readDomain = (): string | null => {
-      domain ??= readSenderDomain(deps.read, entry)
-      return domain
-    }
-    const pool = pools?.find(entry, readDomain) ?? null
-    const keys = warmUpKeysOf(deps, entry, found.hosts, warmsDomains ? readDomain : null)
+    const needsDomain = warmsDomains || (pools?.dependsOnDomain ?? false)
+    const domain = needsDomain ? await readSenderDomain(deps.read, entry) : null
+    const pool = pools?.find(entry, domain) ?? null
+    const keys = await warmUpKeysOf(deps, entry, found.hosts, warmsDomains ? domain : null)
+    // From here to the claim nothing waits, so no other attempt takes what is free.
+    if (keys !== null) await deps.warmUps.prepare(listKeys(keys, pool))
     const choice = chooseHosts(deps, entry, pool, found.hosts, keys)
     if (choice.kind === 'hosts') {
       const isOfEntry = pools !== null && (pools.dependsOnDomain || choice.hasOthers)
@@ -128,17 +127,21 @@ interface WarmUpKeys {
   readonly domain: WarmUpKey | null
 }
 
-function warmUpKeysOf(
+async function warmUpKeysOf(
   { newDomains }: AssignDeps,
   { workspace_id: workspaceId }: QueueEntry,
   [host]: readonly Host[],
-  readDomain: (() => string | null) | null,
-): WarmUpKeys | null {
+  domain: string | null,
+): Promise<WarmUpKeys | null> {
   if (host?.final !== true) return null
   const provider = providerGroupOfHost(host.mx)
-  const domain = workspaceId === SERVICE_WORKSPACE ? null : (readDomain?.() ?? null)
-  const isNew = domain !== null && newDomains.has(workspaceId, domain)
+  const isNew = workspaceId !== SERVICE_WORKSPACE && domain !== null && (await newDomains.has(workspaceId, domain))
   return { provider, domain: isNew ? { workspaceId, subject: domain, provider } : null }
+}
+
+function listKeys(keys: WarmUpKeys, pool: SourcePool | null): readonly WarmUpKey[] {
+  const warming = pool?.sources.filter(({ isWarming }) => isWarming) ?? []
+  return [...warming.map((source) => keyOfSource(source, keys)), ...(keys.domain === null ? [] : [keys.domain])]
 }
 
 function keyOfSource({ address }: Source, { provider }: WarmUpKeys): WarmUpKey {
@@ -241,10 +244,10 @@ async function claimFor(
 }
 
 /** Reads the domain of the sender of an entry's message. Returns null if the message is gone. */
-function readSenderDomain(
+async function readSenderDomain(
   read: Read,
   { email_id: id, workspace_id: workspaceId }: Pick<QueueEntry, 'email_id' | 'workspace_id'>,
-): string | null {
-  const [email] = senderOfEmail(read, { id, workspaceId })
+): Promise<string | null> {
+  const [email] = await senderOfEmail(read, { id, workspaceId })
   return email === undefined ? null : domainOf(email.from_email)
 }

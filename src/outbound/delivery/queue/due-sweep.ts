@@ -20,6 +20,8 @@ import type { ShortLane } from './workspace-lanes.js'
 interface SweepPosition {
   time: number
   id: string
+  /** The earliest moment at which an entry became due while a page was read, which may lack it. Null if there is none. */
+  rewoundTo: number | null
 }
 
 /**
@@ -42,29 +44,33 @@ export class DueSweep {
   ) {}
 
   /** Reads one page for each workspace. */
-  step(now: number): SweepStep {
-    this.refillShortLanes(now)
+  async step(now: number): Promise<SweepStep> {
+    await this.refillShortLanes(now)
     let step: SweepStep = 'done'
-    for (const workspaceId of this.iterateWorkspaces()) {
-      const own = this.lanes.hasRoom(workspaceId) ? this.sweepWorkspace(workspaceId, now) : 'done'
+    for await (const workspaceId of this.iterateWorkspaces()) {
+      const own = this.lanes.hasRoom(workspaceId) ? await this.sweepWorkspace(workspaceId, now) : 'done'
       if (own === 'more' || step === 'done') step = own
     }
     return step
   }
 
-  /** Fetches more entries for lanes that have drained. */
-  refillShortLanes(now: number): void {
-    for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane())
-      this.refillLane(lane, now)
+  /** Fetches more entries for lanes that have drained. Returns null if there are none. */
+  refillShortLanes(now: number): Promise<void> | null {
+    const lane = this.lanes.takeShortLane()
+    return lane === null ? null : this.refillFrom(lane, now)
+  }
+
+  private async refillFrom(first: ShortLane, now: number): Promise<void> {
+    for (let lane: ShortLane | null = first; lane !== null; lane = this.lanes.takeShortLane())
+      await this.refillLane(lane, now)
   }
 
   /** Moves the sweep back to an entry that became due at a moment that the sweep may have passed. */
   rewindTo(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
     const position = this.positions.get(entry.workspace_id)
-    if (position !== undefined && position.time >= entry.next_attempt_at) {
-      position.time = entry.next_attempt_at
-      position.id = ''
-    }
+    if (position === undefined) return
+    position.rewoundTo = Math.min(position.rewoundTo ?? entry.next_attempt_at, entry.next_attempt_at)
+    moveBack(position)
   }
 
   /** Starts all sweeps over, because any entry may have changed. */
@@ -72,22 +78,23 @@ export class DueSweep {
     this.positions.clear()
   }
 
-  private *iterateWorkspaces(): Generator<string> {
+  private async *iterateWorkspaces(): AsyncGenerator<string> {
     let after = ''
     for (;;) {
-      const next = nextWorkspaceInQueue(this.read, { after })[0]
+      const next = (await nextWorkspaceInQueue(this.read, { after }))[0]
       if (next === undefined) return
       after = next.workspace_id
       yield after
     }
   }
 
-  private sweepWorkspace(workspaceId: string, now: number): SweepStep {
-    const position = this.positions.get(workspaceId) ?? { time: 0, id: '' }
+  private async sweepWorkspace(workspaceId: string, now: number): Promise<SweepStep> {
+    const position = this.positions.get(workspaceId) ?? { time: 0, id: '', rewoundTo: null }
     this.positions.set(workspaceId, position)
     // If the clock was set back, due entries may lie before the position.
     if (position.time > now) Object.assign(position, { time: 0, id: '' })
-    const page = dueEntriesOfWorkspace(this.read, {
+    position.rewoundTo = null
+    const page = await dueEntriesOfWorkspace(this.read, {
       workspaceId,
       afterTime: position.time,
       afterId: position.id,
@@ -100,16 +107,18 @@ export class DueSweep {
       position.time = entry.next_attempt_at
       position.id = entry.id
     }
+    moveBack(position)
     if (page.length < PAGE_SIZE) return 'done'
     return added > 0 ? 'more' : 'refused'
   }
 
   /** The ids include entries that wait in memory or are under way, so their limit is twice a lane. */
-  private refillLane({ workspaceId, domain, priority }: ShortLane, now: number): void {
+  private async refillLane({ workspaceId, domain, priority }: ShortLane, now: number): Promise<void> {
     const limit = this.perLane * 2
-    const due = dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
+    const due = await dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
     const missing = due.filter(({ id }) => !this.lanes.has(id))
-    const read = missing.slice(0, MAX_REFILL).flatMap(({ id }) => this.readDue(id, now))
+    const asked = missing.slice(0, MAX_REFILL)
+    const read = (await Promise.all(asked.map(({ id }) => this.readDue(id, now)))).flat()
     for (const entry of read) this.lanes.add(entry)
     if (due.length < limit && missing.length <= MAX_REFILL) return
     this.lanes.markMore({ workspaceId, domain, priority })
@@ -119,7 +128,14 @@ export class DueSweep {
   }
 
   /** Reads the entry if it is still due. It may have changed since its id was read. */
-  private readDue(id: string, now: number): readonly QueueEntry[] {
-    return entryById(this.read, { id }).filter((entry) => entry.held === HOLD.none && entry.next_attempt_at <= now)
+  private async readDue(id: string, now: number): Promise<readonly QueueEntry[]> {
+    return (await entryById(this.read, { id })).filter(
+      (entry) => entry.held === HOLD.none && entry.next_attempt_at <= now,
+    )
   }
+}
+
+function moveBack(position: SweepPosition): void {
+  const { time, rewoundTo } = position
+  if (rewoundTo !== null && time >= rewoundTo) Object.assign(position, { time: rewoundTo, id: '' })
 }

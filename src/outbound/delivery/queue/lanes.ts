@@ -17,7 +17,7 @@
  */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import type { ConnectionLimits } from '../sessions/session-pool.js'
 import type { Outage } from '../shaping/unreachable-hosts.js'
 import { AttemptSlots } from './attempt-slots.js'
@@ -68,7 +68,7 @@ export class Lanes {
   constructor(
     private readonly limits: () => LaneLimits,
     private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
-    owners: Pick<WorkspaceOwners, 'ownerOf'>,
+    owners: Pick<WorkspaceDirectory, 'ownerOf'>,
     private readonly findPace: FindPace = () => undefined,
     now?: () => number,
   ) {

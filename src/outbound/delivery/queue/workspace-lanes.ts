@@ -1,7 +1,7 @@
 /** The lanes of one workspace: its due entries in memory by priority and domain. Also decides whose turn it is. */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import { type Lane, LaneRound } from './lane-round.js'
 
 type Priority = QueueEntry['priority']
@@ -30,7 +30,7 @@ export class WorkspaceRound {
   private readonly byId = new Map<string, WorkspaceLanes>()
   private readonly byOwner = new Map<string, Map<string, WorkspaceLanes>>()
 
-  constructor(private readonly owners: Pick<WorkspaceOwners, 'ownerOf'>) {}
+  constructor(private readonly owners: Pick<WorkspaceDirectory, 'ownerOf'>) {}
 
   get size(): number {
     return this.byId.size

@@ -98,8 +98,8 @@ interface StoredPace {
 }
 
 /** Reads the paces at the start of the process. `at` is the present time. */
-export function restorePaces(read: Read, now: StoredAt): readonly StoredPace[] {
-  return pacesByChange(read, { limit: MAX_PACES })
+export async function restorePaces(read: Read, now: StoredAt): Promise<readonly StoredPace[]> {
+  return (await pacesByChange(read, { limit: MAX_PACES }))
     .toReversed()
     .map((row) => ({ id: { provider: row.provider, source: row.source }, state: toState(row, now) }))
 }

@@ -60,10 +60,10 @@ export class Paces {
   }
 
   /** Loads what was learned before the last stop. */
-  load(): void {
+  async load(): Promise<void> {
     const { read, clock, timer } = this.deps
     const at = clock()
-    for (const { id, state } of restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
+    for (const { id, state } of await restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
   }
 
   /** Sets a listener for the moment when an entry that waits in memory may find room. */
@@ -97,7 +97,7 @@ export class Paces {
 
   /** Forgets the paces that the operator has reset. */
   async reload(): Promise<void> {
-    const ids = this.tryReadReset()
+    const ids = await this.tryReadReset()
     if (ids.length === 0) return
     for (const id of ids) this.forget(id)
     this.listener()
@@ -116,9 +116,9 @@ export class Paces {
     await this.tryWrite([])
   }
 
-  private tryReadReset(): readonly PaceId[] {
+  private async tryReadReset(): Promise<readonly PaceId[]> {
     try {
-      return resetPaces(this.deps.read, {})
+      return await resetPaces(this.deps.read, {})
     } catch (error) {
       this.deps.log.error({ err: error }, 'the paces of providers could not be read')
       return []

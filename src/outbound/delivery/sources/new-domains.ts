@@ -20,12 +20,12 @@ export class NewDomains {
 
   constructor(private readonly deps: { readonly read: Read; readonly clock: Clock }) {}
 
-  has(workspaceId: string, domain: string): boolean {
+  async has(workspaceId: string, domain: string): Promise<boolean> {
     const now = this.deps.clock()
     const key = `${workspaceId} ${domain}`
     const known = this.known.get(key)
     if (known !== undefined && Math.abs(now - known.readAt) < REMEMBER_TIME) return known.isNew
-    const isNew = this.find(workspaceId, domain, now)
+    const isNew = await this.find(workspaceId, domain, now)
     this.known.set(key, { isNew, readAt: now })
     return isNew
   }
@@ -34,9 +34,9 @@ export class NewDomains {
     this.known.clear()
   }
 
-  private find(workspaceId: string, name: string, now: number): boolean {
+  private async find(workspaceId: string, name: string, now: number): Promise<boolean> {
     const domain = tryParseDomainName(name)
-    const [row] = domain === null ? [] : domainByName(this.deps.read, { workspaceId, domain })
+    const [row] = domain === null ? [] : await domainByName(this.deps.read, { workspaceId, domain })
     return row?.verified_at != null && now - row.verified_at < NEW_FOR
   }
 }

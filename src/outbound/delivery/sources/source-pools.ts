@@ -32,8 +32,8 @@ export interface SourcePool {
 type Judged = Pick<QueueEntry, 'workspace_id' | 'priority'>
 
 export interface SourcePools {
-  /** `readDomain` returns the sender's domain. It is called only if a rule needs it. */
-  readonly find: (entry: Judged, readDomain: () => string | null) => SourcePool
+  /** `domain` is the sender's domain, which counts only if `dependsOnDomain`. */
+  readonly find: (entry: Judged, domain: string | null) => SourcePool
   /** True if messages of one workspace and priority may use different pools. */
   readonly dependsOnDomain: boolean
 }
@@ -55,7 +55,7 @@ export function compilePools(settings: PoolSettings): SourcePools | null {
   const defaultPool = poolOf(DEFAULT_POOL)
   const rules = settings.pool_rules.map((rule) => ({ rule, pool: poolOf(rule.pool) }))
   return {
-    find: (entry, readDomain) => rules.find(({ rule }) => matchesRule(rule, entry, readDomain))?.pool ?? defaultPool,
+    find: (entry, domain) => rules.find(({ rule }) => matchesRule(rule, entry, domain))?.pool ?? defaultPool,
     dependsOnDomain: rules.some(({ rule }) => rule.domain !== undefined),
   }
 }
@@ -66,11 +66,11 @@ function toSource({ address: written, hello, isWarming }: ConfiguredSource): Sou
 }
 
 function matchesRule(
-  { workspace, domain, priority }: PoolSettings['pool_rules'][number],
+  { workspace, domain: ofRule, priority }: PoolSettings['pool_rules'][number],
   entry: Judged,
-  readDomain: () => string | null,
+  domain: string | null,
 ): boolean {
   if (workspace !== undefined && workspace !== entry.workspace_id) return false
   if (priority !== undefined && priorityRank[priority] !== entry.priority) return false
-  return domain === undefined || domain === readDomain()
+  return ofRule === undefined || ofRule === domain
 }

@@ -67,7 +67,15 @@ export class WarmUps {
 
   constructor(private readonly deps: WarmUpsDeps) {}
 
-  /** Returns null if one more transaction may be made. */
+  /** Reads the counts of these keys. After that, `findWait` and `claim` decide from memory. */
+  async prepare(keys: readonly WarmUpKey[]): Promise<void> {
+    for (const key of keys) {
+      const known = this.counted.get(idOf(key))
+      if (known?.generation !== this.generation) await this.load(key)
+    }
+  }
+
+  /** Returns null if one more transaction may be made. The key must be prepared. */
   findWait(key: WarmUpKey): Outage | null {
     const counted = this.find(key)
     const { progress, pending } = counted
@@ -117,11 +125,8 @@ export class WarmUps {
   }
 
   private find(key: WarmUpKey): Counted {
-    const id = idOf(key)
-    const known = this.counted.get(id)
-    const counted = known ?? this.load(key)
-    if (known === undefined) this.counted.set(id, counted)
-    else if (known.generation !== this.generation) this.reload(known)
+    const counted = this.counted.get(idOf(key))
+    if (counted === undefined) throw new Error('the counts of a warm-up are not in memory')
     const today = dayOf(this.deps.clock())
     const progress = toDay(counted.progress, today, this.deps.readPlan())
     if (progress !== counted.progress) {
@@ -132,32 +137,20 @@ export class WarmUps {
     return counted
   }
 
-  private load(key: WarmUpKey): Counted {
-    const [row] = warmUpByKey(this.deps.read, key)
-    const [every] = row === undefined ? warmUpByKey(this.deps.read, { ...key, provider: EVERY_PROVIDER }) : []
-    return {
-      key,
-      progress: row === undefined ? this.begin(every?.ended === 1) : progressOf(row),
-      pending: 0,
-      reserved: row?.reserved ?? 0,
-      revision: row?.revision ?? 0,
-      reserving: null,
-      generation: this.generation,
-    }
+  private async load(key: WarmUpKey): Promise<void> {
+    const { generation } = this
+    const [row] = await warmUpByKey(this.deps.read, key)
+    const [every] = row === undefined ? await warmUpByKey(this.deps.read, { ...key, provider: EVERY_PROVIDER }) : []
+    const progress = row === undefined ? this.begin(every?.ended === 1) : progressOf(row)
+    const stored = { progress, reserved: row?.reserved ?? 0, revision: row?.revision ?? 0, generation }
+    // Another attempt may have loaded the same counts in the meantime, and claimed from them.
+    const known = this.counted.get(idOf(key))
+    if (known === undefined) this.counted.set(idOf(key), { key, pending: 0, reserving: null, ...stored })
+    else update(known, stored)
   }
 
   private begin(isEnded: boolean): WarmUpProgress {
     return { step: 0, day: dayOf(this.deps.clock()), sent: 0, deferred: 0, isEnded }
-  }
-
-  /** Takes over what the operator has changed. Otherwise the counts of this process stay. */
-  private reload(counted: Counted): void {
-    const fresh = this.load(counted.key)
-    counted.generation = this.generation
-    const isSame = fresh.revision === counted.revision && fresh.progress.isEnded === counted.progress.isEnded
-    if (isSame) return
-    counted.revision = fresh.revision
-    counted.progress = { ...fresh.progress, sent: Math.max(fresh.progress.sent, counted.progress.sent) }
   }
 
   private count(counted: Counted, result: 'sent' | 'deferred'): void {
@@ -218,6 +211,17 @@ export class WarmUps {
       }
     }
   }
+}
+
+/** Takes over what the operator has changed. Otherwise the counts of this process stay. */
+function update(
+  counted: Counted,
+  { progress, revision, generation }: Pick<Counted, 'progress' | 'revision' | 'generation'>,
+): void {
+  counted.generation = Math.max(generation, counted.generation)
+  if (revision === counted.revision && progress.isEnded === counted.progress.isEnded) return
+  counted.revision = revision
+  counted.progress = { ...progress, sent: Math.max(progress.sent, counted.progress.sent) }
 }
 
 function needOf({ progress, pending }: Counted): number {

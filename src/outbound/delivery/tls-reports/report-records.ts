@@ -94,8 +94,8 @@ const dueBefore = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =
     .limit(slot('limit')),
 )
 
-export function readDueReports(read: Read, now: number, limit: number): readonly OpenReport[] {
-  return dueBefore(read, { now, limit }).map((row) => ({ ...row, uris: parseJson(row.uris) }))
+export async function readDueReports(read: Read, now: number, limit: number): Promise<readonly OpenReport[]> {
+  return (await dueBefore(read, { now, limit })).map((row) => ({ ...row, uris: parseJson(row.uris) }))
 }
 
 /** Reads a few reports of days before `before`. */
@@ -121,8 +121,8 @@ export const newestReports = prepareRead<{ from: string; limit: number }>()(({ d
 const LAST_PLANNED = 'tls_reports_planned'
 
 /** Returns the last day whose reports are all planned. Empty if there is none. */
-export function readLastPlanned(read: Read): string {
-  return readServiceState(read, { key: LAST_PLANNED })[0]?.value ?? ''
+export async function readLastPlanned(read: Read): Promise<string> {
+  return (await readServiceState(read, { key: LAST_PLANNED }))[0]?.value ?? ''
 }
 
 export function storeLastPlanned(day: string): Write {

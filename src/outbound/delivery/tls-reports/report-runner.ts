@@ -92,7 +92,7 @@ export class TlsReportRunner {
     const { read, clock } = this.deps
     const today = dateOf(clock())
     for (;;) {
-      const [next] = firstDayBetween(read, { after: readLastPlanned(read), before: today })
+      const [next] = await firstDayBetween(read, { after: await readLastPlanned(read), before: today })
       if (next === undefined || this.isStopping) return
       await this.planDay(next.day)
     }
@@ -102,7 +102,7 @@ export class TlsReportRunner {
     const { read, commit, reporter } = this.deps
     let after = ''
     for (;;) {
-      const page = domainsOfDay(read, { day, after, limit: PLAN_PORTION })
+      const page = await domainsOfDay(read, { day, after, limit: PLAN_PORTION })
       const last = page.at(-1)
       const plans = page.map(({ domain }) => planReport(day, domain, firstTryOf(day, domain, reporter.submitter)))
       if (last === undefined) return commit([storeLastPlanned(day)])
@@ -116,7 +116,7 @@ export class TlsReportRunner {
     const { read, clock } = this.deps
     const begunAt = clock()
     while (Math.abs(clock() - begunAt) < RUN_INTERVAL) {
-      const due = readDueReports(read, clock(), AT_A_TIME)
+      const due = await readDueReports(read, clock(), AT_A_TIME)
       if (due.length === 0 || this.isStopping) return
       await Promise.all(due.map((report) => this.takeStep(report)))
     }
@@ -138,9 +138,9 @@ export class TlsReportRunner {
   /** Removes old settled reports, and the sessions of days that were never planned, such as those of a wrong clock. */
   private async removeOld(): Promise<void> {
     const { read, commit, clock } = this.deps
-    const old = oldReports(read, { before: dateOf(clock() - KEEP), limit: REMOVE_PORTION })
-    const [stale] = firstDayBetween(read, { after: '', before: dateOf(clock() - 3 * DAY) })
-    const domains = stale === undefined ? [] : domainsOfDay(read, { day: stale.day, after: '', limit: 1 })
+    const old = await oldReports(read, { before: dateOf(clock() - KEEP), limit: REMOVE_PORTION })
+    const [stale] = await firstDayBetween(read, { after: '', before: dateOf(clock() - 3 * DAY) })
+    const domains = stale === undefined ? [] : await domainsOfDay(read, { day: stale.day, after: '', limit: 1 })
     const left = domains.map(({ domain }) => ({ day: stale?.day ?? '', domain }))
     const writes = [...old.map(removeReport), ...left.flatMap((one) => [removeResults(one), removePolicies(one)])]
     if (writes.length > 0) await commit(writes)

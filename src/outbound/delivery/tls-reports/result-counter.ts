@@ -63,10 +63,18 @@ export class TlsResultCounter {
   private pending = new Map<string, PendingRow>()
   private flushing: Promise<void> = Promise.resolve()
 
-  constructor(
+  private constructor(
     private readonly store: Store,
-    private readonly limits = defaultLimits,
+    private readonly limits: typeof defaultLimits,
   ) {}
+
+  /** The rows that were stored on this day before a restart count too. */
+  static async open(store: Store, now: number, limits = defaultLimits): Promise<TlsResultCounter> {
+    const counter = new TlsResultCounter(store, limits)
+    counter.day = dateOf(now)
+    counter.rowsOfDay = (await countRowsOfDay(store.read, { day: counter.day }))[0]?.rows ?? 0
+    return counter
+  }
 
   /** Counts a session without waiting. Returns false if it is left out, because there are too many domains or rows. */
   count(result: TlsSessionResult): boolean {
@@ -91,8 +99,7 @@ export class TlsResultCounter {
     this.day = day
     this.domains = new Map()
     this.owned = new Map()
-    // After a restart, the stored rows count too.
-    this.rowsOfDay = countRowsOfDay(this.store.read, { day })[0]?.rows ?? 0
+    this.rowsOfDay = 0
   }
 
   private findDomain(name: string): CountedDomain | null {

@@ -4,9 +4,11 @@
  * One commit stores the mails and the new state, so no mail is sent twice. A request over HTTPS may be repeated after a
  * crash; its receiver recognizes the id of the report. A report that cannot be sent within a day is given up.
  */
+
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Address } from '../../../base/mail/address.js'
+import { filterAsync } from '../../../base/platform/async-filter.js'
 import type { RecordResolver } from '../../../base/platform/dns/resolver.js'
 import type { Log } from '../../../base/platform/log.js'
 import { DAY } from '../../../base/platform/time-units.js'
@@ -65,9 +67,9 @@ async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, url
   const { read, commit, clock, log, offer, onReport } = deps
   const { day, domain } = report
   // Mail of the service may cause look-ups of the policy of a domain, which are no reason for a report.
-  if (!hasSession(resultsOf(read, { day, domain, limit: MAX_ROWS })))
+  if (!hasSession(await resultsOf(read, { day, domain, limit: MAX_ROWS })))
     return settle(deps, report, 'unwanted', 'no session')
-  const known = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
+  const known = await filterAsync(mailboxes, async (address) => !(await isSuppressed(read, SERVICE_WORKSPACE, address)))
   const usable = known.filter((address) => deps.mailboxes.take(address, clock()))
   if (usable.length + urls.length === 0) {
     const reason =
@@ -123,10 +125,10 @@ async function postToAll(deps: SendReportDeps, report: OpenReport): Promise<void
   log.info({ domain: report.domain, day: report.day, to: report.uris }, 'a TLS report was posted')
 }
 
-function compressReport({ read, reporter }: SendReportDeps, report: OpenReport): Promise<Buffer> {
+async function compressReport({ read, reporter }: SendReportDeps, report: OpenReport): Promise<Buffer> {
   const { day, domain } = report
-  const policies = policiesOf(read, { day, domain, limit: MAX_POLICIES })
-  const results = resultsOf(read, { day, domain, limit: MAX_ROWS })
+  const policies = await policiesOf(read, { day, domain, limit: MAX_POLICIES })
+  const results = await resultsOf(read, { day, domain, limit: MAX_ROWS })
   return compress(JSON.stringify(buildReport(report, reporter, policies, results)))
 }
 

@@ -28,12 +28,16 @@ interface TlsReportsDeps extends Pick<SendReportDeps, 'read' | 'commit' | 'clock
 }
 
 export class TlsReports {
-  private readonly counter: TlsResultCounter
   private readonly stopped = new AbortController()
   private runner: TlsReportRunner | null = null
 
-  constructor(private readonly deps: TlsReportsDeps) {
-    this.counter = new TlsResultCounter(deps)
+  private constructor(
+    private readonly deps: TlsReportsDeps,
+    private readonly counter: TlsResultCounter,
+  ) {}
+
+  static async open(deps: TlsReportsDeps): Promise<TlsReports> {
+    return new TlsReports(deps, await TlsResultCounter.open(deps, deps.clock()))
   }
 
   onTlsResult(result: TlsSessionResult): void {

@@ -99,15 +99,19 @@ export class StsPolicies {
   private readonly abortController = new AbortController()
   private readonly timer: NodeJS.Timeout
 
-  constructor(private readonly deps: StsPoliciesDeps) {
-    const now = deps.clock()
-    for (const row of listStsPolicies(deps.read, { limit: MAX_POLICIES })) {
-      const { domain, policy_id: id, mode, max_age: maxAge, fetched_at: fetchedAt } = row
-      const patterns = parseJson(row.patterns)
-      this.keep({ domain, id, mode, patterns, maxAge, fetchedAt, usedAt: now })
-    }
+  private constructor(private readonly deps: StsPoliciesDeps) {
     this.timer = setInterval(() => void this.refresh(), REFRESH_INTERVAL)
     this.timer.unref()
+  }
+
+  /** Reads the policies that were stored before the start. */
+  static async open(deps: StsPoliciesDeps): Promise<StsPolicies> {
+    const rows = await listStsPolicies(deps.read, { limit: MAX_POLICIES })
+    const policies = new StsPolicies(deps)
+    const now = deps.clock()
+    for (const { domain, policy_id: id, mode, patterns, max_age: maxAge, fetched_at: fetchedAt } of rows)
+      policies.keep({ domain, id, mode, patterns: parseJson(patterns), maxAge, fetchedAt, usedAt: now })
+    return policies
   }
 
   get size(): number {

@@ -59,11 +59,11 @@ export function createEmailLogSource(read: Read, range: ExportRange): ExportSour
   const { workspace_id: workspaceId, from_at: from, to_at: to, domain } = range
   return {
     columns,
-    readStep: (text) => {
+    readStep: async (text) => {
       // No id is smaller than the empty text, so the first email at `from` comes after this cursor.
       const cursor = text === null ? { at: from, id: '' } : parseCursor(text)
       // The read has no condition on the domain, so that a step ends after its rows.
-      const emails = emailsAfter(read, { ...cursor, workspaceId, to })
+      const emails = await emailsAfter(read, { ...cursor, workspaceId, to })
       const last = emails[STEP - 1]
       const chosen = domain === null ? emails : emails.filter(({ from_domain }) => from_domain === domain)
       return {
@@ -80,13 +80,13 @@ function parseCursor(text: string): Cursor {
   return { at: Number(text.slice(0, space)), id: text.slice(space + 1) }
 }
 
-function* formatEmails(
+async function* formatEmails(
   read: Read,
   workspaceId: string,
   emails: readonly LoggedEmail[],
-): Generator<readonly string[], void> {
+): AsyncGenerator<readonly string[], void> {
   for (const email of emails) {
-    const recipients = recipientsOf(read, { emailId: email.id, workspaceId })
+    const recipients = await recipientsOf(read, { emailId: email.id, workspaceId })
     const tags = formatTags(email)
     const isOnly = recipients.length === 1
     for (const recipient of recipients) {

@@ -87,28 +87,28 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
 }
 
-export function createBounceSource(read: Read, range: ExportRange): ExportSource {
+export async function createBounceSource(read: Read, range: ExportRange): Promise<ExportSource> {
   return createEventSource(read, range, bounces)
 }
 
-export function createOpenSource(read: Read, range: ExportRange): ExportSource {
+export async function createOpenSource(read: Read, range: ExportRange): Promise<ExportSource> {
   return createEventSource(read, range, opens)
 }
 
-function createEventSource(
+async function createEventSource(
   read: Read,
   range: ExportRange,
   { type, columns }: Pick<EventTable, 'type'> & { readonly columns: Readonly<Record<string, string>> },
-): ExportSource {
+): Promise<ExportSource> {
   const { workspace_id: workspaceId, domain } = range
   const fields = Object.values(columns)
-  const first = Math.max(findLogRange(read).first, seqAtTime(read, range.from_at))
-  const end = seqAtTime(read, range.to_at)
+  const first = Math.max((await findLogRange(read)).first, await seqAtTime(read, range.from_at))
+  const end = await seqAtTime(read, range.to_at)
   return {
     columns: Object.keys(columns),
-    readStep: (cursor) => {
+    readStep: async (cursor) => {
       const from = cursor === null ? first : Number(cursor)
-      const events = eventsFrom(read, { workspaceId, type, from, before: end })
+      const events = await eventsFrom(read, { workspaceId, type, from, before: end })
       const next = (events[STEP - 1]?.seq ?? end - 1) + 1
       return {
         rows: formatEvents(read, { workspaceId, domain, events, fields }),
@@ -126,15 +126,19 @@ interface ChosenEvents {
   readonly events: readonly LoggedEvent[]
 }
 
-function* formatEvents(
+async function* formatEvents(
   read: Read,
   { workspaceId, domain, events, fields }: ChosenEvents,
-): Generator<readonly string[], void> {
+): AsyncGenerator<readonly string[], void> {
   for (const event of events) {
-    if (domain === null || findSenderDomain(read, workspaceId, event) === domain) yield formatRow(event, fields)
+    if (domain === null || (await findSenderDomain(read, workspaceId, event)) === domain) yield formatRow(event, fields)
   }
 }
 
-function findSenderDomain(read: Read, workspaceId: string, { email_id: emailId }: LoggedEvent): DomainName | undefined {
-  return emailId === null ? undefined : senderDomainOf(read, { emailId, workspaceId })[0]?.from_domain
+async function findSenderDomain(
+  read: Read,
+  workspaceId: string,
+  { email_id: emailId }: LoggedEvent,
+): Promise<DomainName | undefined> {
+  return emailId === null ? undefined : (await senderDomainOf(read, { emailId, workspaceId }))[0]?.from_domain
 }

@@ -10,7 +10,7 @@ export type ExportRange = Pick<ExportsTable, 'workspace_id' | 'from_at' | 'to_at
 
 interface ExportStep {
   /** The rows are made while you iterate over them. */
-  readonly rows: Iterable<readonly string[]>
+  readonly rows: Iterable<readonly string[]> | AsyncIterable<readonly string[]>
   /** The place where the next step begins. Null if this is the last step. */
   readonly cursor: string | null
   /** The part of the range that is read after this step, in thousandths. */
@@ -20,7 +20,7 @@ interface ExportStep {
 export interface ExportSource {
   readonly columns: readonly string[]
   /** `cursor` is null for the first step. */
-  readonly readStep: (cursor: string | null) => ExportStep
+  readonly readStep: (cursor: string | null) => Promise<ExportStep>
 }
 
 /** Returns the share of a range that lies before `at`, in thousandths. */

@@ -24,8 +24,8 @@ export function createSuppressionSource(read: Read, range: ExportRange): ExportS
   const { workspace_id: workspaceId, from_at: from, to_at: to } = range
   return {
     columns,
-    readStep: (cursor) => {
-      const addresses = addressesAfter(read, { workspaceId, after: cursor ?? '' })
+    readStep: async (cursor) => {
+      const addresses = await addressesAfter(read, { workspaceId, after: cursor ?? '' })
       const last = addresses[STEP - 1]
       return {
         rows: addresses.filter((address) => isInRange(address, range)).map(formatAddress),

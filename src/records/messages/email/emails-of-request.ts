@@ -18,13 +18,13 @@ const ofMoment = prepareRead<{ workspaceId: string; at: number; limit: number }>
 )
 
 /** `messageId` has no angle brackets. Empty if a client wrote it, or no email has it. */
-export function findEmailsOfRequest(
+export async function findEmailsOfRequest(
   read: Read,
   { workspaceId, messageId }: { readonly workspaceId: string; readonly messageId: string },
-): readonly string[] {
+): Promise<readonly string[]> {
   const at = timeOfUuid(messageId.split('@', 1)[0] ?? '')
   if (at === null) return []
-  return ofMoment(read, { workspaceId, at, limit: MAX_EMAILS })
+  return (await ofMoment(read, { workspaceId, at, limit: MAX_EMAILS }))
     .filter((row) => row.message_id === `<${messageId}>`)
     .map(({ id }) => id)
 }

@@ -80,14 +80,14 @@ interface EmailKey {
 }
 
 /** Returns the bytes, or undefined if they are no longer stored. The bytes of a broadcast's message are built here. */
-export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
-  return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
+export async function readRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
+  return isFramed(key.emailId) ? await framedRawOf(read, key) : (await rawOfEmail(read, key))[0]?.raw
 }
 
 /** Does what `readRaw` does without blocking the thread: 10 MB would block it for some tens of milliseconds. */
 export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
   return isFramed(key.emailId)
-    ? framedRawOf(read, key)
+    ? await framedRawOf(read, key)
     : readStoredBytes(read, key, { place: placeOfRaw, bytes: rawOfEmail })
 }
 
@@ -95,8 +95,10 @@ export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | 
 export const HEAD_BYTES = 65_536
 
 /** Returns the first bytes of a message, which may be large, or undefined if they are no longer stored. */
-export function readHead(read: Read, key: EmailKey): Buffer | undefined {
-  return isFramed(key.emailId) ? framedRawOf(read, key)?.subarray(0, HEAD_BYTES) : headOfEmail(read, key)[0]?.head
+export async function readHead(read: Read, key: EmailKey): Promise<Buffer | undefined> {
+  return isFramed(key.emailId)
+    ? (await framedRawOf(read, key))?.subarray(0, HEAD_BYTES)
+    : (await headOfEmail(read, key))[0]?.head
 }
 
 const headOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
@@ -108,8 +110,8 @@ const headOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
 )
 
 /** Returns the number of bytes without reading them. 0 if they are no longer stored. */
-export function sizeOfMessage(read: Read, key: EmailKey): number {
-  return isFramed(key.emailId) ? sizeOfFramedEmail(read, key) : (placeOfRaw(read, key)[0]?.size ?? 0)
+export async function sizeOfMessage(read: Read, key: EmailKey): Promise<number> {
+  return isFramed(key.emailId) ? await sizeOfFramedEmail(read, key) : ((await placeOfRaw(read, key))[0]?.size ?? 0)
 }
 
 const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>

@@ -87,10 +87,10 @@ interface MessageRef extends CopyKey {
  * Returns the first `HEAD_BYTES` of the message of one recipient, for a notice about it. Empty if they are no longer
  * stored, or are lost. A copy is as long as the message.
  */
-export function headOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
-  const stored = orLost(() => readHead(read, { workspaceId, emailId }))
+export async function headOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Promise<Buffer> {
+  const stored = await orLost(() => readHead(read, { workspaceId, emailId }))
   const head = stored instanceof Buffer ? stored : Buffer.alloc(0)
-  const [copy] = head.length === 0 ? [] : copyOfRecipient(read, { workspaceId, recipientId })
+  const [copy] = head.length === 0 ? [] : await copyOfRecipient(read, { workspaceId, recipientId })
   if (copy === undefined) return head
   const { prefix, bytes } = copy
   const pieces = [head.subarray(0, prefix), bytes, head.subarray(prefix + bytes.length)]

@@ -4,7 +4,7 @@
  * and `emails_failed`.
  */
 import { type Compilable, type InferResult, type RawBuilder, sql } from 'kysely'
-import { prepareRead, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
+import { type Awaitable, prepareRead, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { EmailStatus } from '../../../base/storage/tables/email-tables.js'
 
 const ofRecipients = {
@@ -22,16 +22,16 @@ interface Filtered {
   readonly status: EmailStatus | null
 }
 
-type ReadFiltered<Values, Rows> = (read: Read, values: Values & Filtered) => Rows
+type ReadFiltered<Values, Rows> = (read: Read, values: Values & Filtered) => Awaitable<Rows>
 
 type FilteredReadFactory<Values> = <Query extends Compilable<unknown>>(
   build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
 ) => ReadFiltered<Values, InferResult<Query>>
 
-/** Prepares a read for each kind of filter. `build` gets the condition. */
-export function prepareFilteredRead<Values extends object>(): FilteredReadFactory<Values> {
+/** Prepares a read for each kind of filter. `build` gets the condition. Give `prepareLongRead` for what takes long. */
+export function prepareFilteredRead<Values extends object>(prepareOne = prepareRead): FilteredReadFactory<Values> {
   return (build) => {
-    const prepare = prepareRead<Values & Filtered>()
+    const prepare = prepareOne<Values & Filtered>()
     const readAny = prepare((builder) => build(builder, sql<boolean>`true`))
     const readStatus = prepare((builder) => build(builder, sql<boolean>`status = ${builder.slot('status')}`))
     const readBounced = prepare((builder) => build(builder, ofRecipients.bounced))

@@ -58,28 +58,32 @@ export const removeSlots = prepareWrite<{ emailId: string }>(({ db, slot }) =>
 )
 
 /** Returns undefined if the message is no longer stored. */
-export function framedRawOf(read: Read, key: EmailKey): Buffer | undefined {
-  const [row] = slotsOfEmail(read, key)
+export async function framedRawOf(read: Read, key: EmailKey): Promise<Buffer | undefined> {
+  const [row] = await slotsOfEmail(read, key)
   if (row?.slots == null) return undefined
-  const frame = findFrame(read, key.workspaceId, row.broadcast_id)
+  const frame = await findFrame(read, key.workspaceId, row.broadcast_id)
   return frame === undefined ? undefined : buildFramed(frame, parseJson(row.slots))
 }
 
 /** Returns 0 if the message is no longer stored. */
-export function sizeOfFramedEmail(read: Read, key: EmailKey): number {
-  return sizeOfEmail(read, key)[0]?.size ?? 0
+export async function sizeOfFramedEmail(read: Read, key: EmailKey): Promise<number> {
+  return (await sizeOfEmail(read, key))[0]?.size ?? 0
 }
 
 /** The frames by the connection that read them. */
 const framesOf = new WeakMap<Read, LruCache<MessageFrame>>()
 
-export function findFrame(read: Read, workspaceId: string, broadcastId: string): MessageFrame | undefined {
+export async function findFrame(
+  read: Read,
+  workspaceId: string,
+  broadcastId: string,
+): Promise<MessageFrame | undefined> {
   const frames = framesOf.get(read) ?? createLruCache<MessageFrame>({ max: MAX_FRAMES })
   framesOf.set(read, frames)
   const key = `${workspaceId} ${broadcastId}`
   const known = frames.get(key)
   if (known !== undefined) return known
-  const [row] = frameOfBroadcast(read, { workspaceId, broadcastId })
+  const [row] = await frameOfBroadcast(read, { workspaceId, broadcastId })
   if (row === undefined) return undefined
   const frame = decodeFrame(row.frame)
   frames.set(key, frame)

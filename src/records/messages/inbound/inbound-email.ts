@@ -172,8 +172,8 @@ export function readInboundRaw(read: Read, key: InboundKey): Promise<Buffer | un
   return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound })
 }
 
-export function hasInboundRaw(read: Read, key: InboundKey): boolean {
-  return placeOfInbound(read, key).length > 0
+export async function hasInboundRaw(read: Read, key: InboundKey): Promise<boolean> {
+  return (await placeOfInbound(read, key)).length > 0
 }
 
 // The condition is a literal, so that SQLite uses the partial index.
@@ -219,11 +219,11 @@ export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, 
 )
 
 /** Tells whether the email or report exists and is unprocessed. */
-export function isUnprocessed(
+export async function isUnprocessed(
   read: Read,
   { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,
-): boolean {
-  return statusOf(read, { id, workspaceId })[0]?.status === 'received'
+): Promise<boolean> {
+  return (await statusOf(read, { id, workspaceId }))[0]?.status === 'received'
 }
 
 const statusOf = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>

@@ -10,7 +10,7 @@
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
 import { type PageSlice, seekOffset } from '../../../base/storage/db/paging.js'
-import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
+import { prepareRead, queryBuilder, type Read, runLongQuery } from '../../../base/storage/db/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../../base/storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-record.js'
@@ -63,14 +63,14 @@ export async function listInbound(
   slice: PageSlice,
 ): Promise<readonly ListedInbound[]> {
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
-  if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
+  if (given.length > 1) return scanRows(read, filter, await chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
-  const top = slice.after === undefined ? START_CURSOR : cursorById(read, { ...filter, id: slice.after })[0]
+  const top = slice.after === undefined ? START_CURSOR : (await cursorById(read, { ...filter, id: slice.after }))[0]
   if (top === undefined) return []
   const cursor = await seekOffset(top, slice.offset, (from, count) =>
     findCursorAfter(read, filter, driver, from, count),
   )
-  return cursor === null ? [] : runQuery(read, pageQuery(filter, driver, cursor, slice.limit))
+  return cursor === null ? [] : await runLongQuery(read, pageQuery(filter, driver, cursor, slice.limit))
 }
 
 const cursorById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
@@ -82,9 +82,15 @@ const cursorById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slo
 )
 
 /** Returns the first filter with few rows, else the one that is usually narrowest. */
-function chooseDriver(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
-  const few = given.find((name) => findCursorAfter(read, filter, name, START_CURSOR, INDEX_STEP - 1) === undefined)
-  return few ?? given[0] ?? null
+async function chooseDriver(
+  read: Read,
+  filter: InboundFilter,
+  given: readonly Exclude<Driver, null>[],
+): Promise<Driver> {
+  for (const name of given) {
+    if ((await findCursorAfter(read, filter, name, START_CURSOR, INDEX_STEP - 1)) === undefined) return name
+  }
+  return given[0] ?? null
 }
 
 /** Checks every row of the driving index, in steps. */
@@ -98,14 +104,14 @@ async function scanRows(
   let toPass = offset
   let cursor: Cursor | undefined = START_CURSOR
   while (cursor !== undefined && ids.length < limit) {
-    const rows: readonly ScannedRow[] = runQuery(read, scanQuery(filter, driver, cursor))
+    const rows: readonly ScannedRow[] = await runLongQuery(read, scanQuery(filter, driver, cursor))
     const fitting = rows.filter(({ fits }) => fits === 1)
     ids.push(...fitting.slice(toPass, toPass + limit - ids.length).map(({ id }) => id))
     toPass = Math.max(0, toPass - fitting.length)
     cursor = rows[ROW_STEP - 1]
     await waitForStep()
   }
-  return ids.flatMap((id) => listRowById(read, { id, workspaceId: filter.workspaceId }))
+  return (await Promise.all(ids.map(async (id) => listRowById(read, { id, workspaceId: filter.workspaceId })))).flat()
 }
 
 const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
@@ -117,15 +123,15 @@ const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, sl
 )
 
 /** Walks only the driving index. */
-function findCursorAfter(
+async function findCursorAfter(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
   cursor: Cursor,
   count: number,
-): Cursor | undefined {
+): Promise<Cursor | undefined> {
   const query = queryAfter(filter, driver, cursor).select(['received_at', 'id']).limit(1).offset(count)
-  return runQuery(read, query)[0]
+  return (await runLongQuery(read, query))[0]
 }
 
 function pageQuery(filter: InboundFilter, driver: Driver, cursor: Cursor, limit: number): Compilable<ListedInbound> {

@@ -23,8 +23,8 @@ export class InboundPurge {
   /** Takes one small step. Resolves to true if there may be more to do. */
   async step(): Promise<boolean> {
     const { read, commit } = this.store
-    const raws = oldRaw(read, { ...this.raw, before: this.limits.messagesBefore })
-    const records = oldRecords(read, { ...this.record, before: this.limits.eventsBefore })
+    const raws = await oldRaw(read, { ...this.raw, before: this.limits.messagesBefore })
+    const records = await oldRecords(read, { ...this.record, before: this.limits.eventsBefore })
     this.raw = raws.at(-1) ?? this.raw
     this.record = records.at(-1) ?? this.record
     const gone = records.filter(({ status }) => status !== 'received')

@@ -43,20 +43,20 @@ const ruledEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot
  * Tells whether more than `count` entries were never attempted and wait for no host that is down, or whether a hold
  * rule holds more than `count` entries.
  */
-export function hasFreshEntriesOver(
+export async function hasFreshEntriesOver(
   read: Read,
   { broadcastId, count }: OfBroadcast & { readonly count: number },
-): boolean {
+): Promise<boolean> {
   const place = { broadcastId, offset: count }
-  return freshEntryAt(read, place).length > 0 || ruledEntryAt(read, place).length > 0
+  return (await freshEntryAt(read, place)).length > 0 || (await ruledEntryAt(read, place)).length > 0
 }
 
 const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
   db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).limit(1),
 )
 
-export function hasEntries(read: Read, of: OfBroadcast): boolean {
-  return anyEntry(read, of).length > 0
+export async function hasEntries(read: Read, of: OfBroadcast): Promise<boolean> {
+  return (await anyEntry(read, of)).length > 0
 }
 
 const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot }) =>
@@ -70,13 +70,13 @@ const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot })
 )
 
 /** Tells whether there is an entry that a pause has to hold. */
-export function hasEntriesToHold(read: Read, of: OfBroadcast): boolean {
-  return unleasedEntry(read, { ...of, held: HOLD.none }).length > 0
+export async function hasEntriesToHold(read: Read, of: OfBroadcast): Promise<boolean> {
+  return (await unleasedEntry(read, { ...of, held: HOLD.none })).length > 0
 }
 
 /** Tells whether there is an entry that a pause has held. */
-export function hasPausedEntries(read: Read, of: OfBroadcast): boolean {
-  return unleasedEntry(read, { ...of, held: HOLD.byBroadcast }).length > 0
+export async function hasPausedEntries(read: Read, of: OfBroadcast): Promise<boolean> {
+  return (await unleasedEntry(read, { ...of, held: HOLD.byBroadcast })).length > 0
 }
 
 const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
@@ -84,8 +84,8 @@ const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
 )
 
 /** Tells whether there is an entry that is not being attempted. */
-export function hasRemovableEntries(read: Read, of: OfBroadcast): boolean {
-  return anyUnleased(read, of).length > 0
+export async function hasRemovableEntries(read: Read, of: OfBroadcast): Promise<boolean> {
+  return (await anyUnleased(read, of)).length > 0
 }
 
 const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
@@ -99,8 +99,8 @@ const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
 )
 
 /** Tells whether an entry is being attempted. */
-export function hasAttempts(read: Read, of: OfBroadcast): boolean {
-  return leasedEntry(read, of).length > 0
+export async function hasAttempts(read: Read, of: OfBroadcast): Promise<boolean> {
+  return (await leasedEntry(read, of)).length > 0
 }
 
 const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: number }>(({ db, slot }) =>

@@ -21,8 +21,8 @@ interface ExpiredLeases {
   readonly oldestId: string | null
 }
 
-export function readExpiredLeases(read: Read, now: number): ExpiredLeases {
-  const rows = expiredLeases(read, { now, limit: MAX_COUNTED })
+export async function readExpiredLeases(read: Read, now: number): Promise<ExpiredLeases> {
+  const rows = await expiredLeases(read, { now, limit: MAX_COUNTED })
   const oldest = rows.toSorted((one, other) => one.next_attempt_at - other.next_attempt_at)[0]
   return { count: rows.length, oldestId: oldest?.id ?? null }
 }

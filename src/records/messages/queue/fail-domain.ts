@@ -58,7 +58,7 @@ export async function failMailOfDomain(
     let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (cursor !== null) {
       signal?.throwIfAborted()
-      const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, cursor)
+      const page: Awaited<ReturnType<typeof pageOfQueue>> = await pageOfQueue(read, cursor)
       const ours = page.filter(
         ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
       )

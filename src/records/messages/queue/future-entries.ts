@@ -20,7 +20,7 @@ const END = '~'
  */
 export async function makeFutureEntriesDue({ read, commit }: Store, limits: FutureEntries): Promise<void> {
   for (let after = ''; after !== END; ) {
-    const last = lastIdOfPortion(read, { after })[0]?.id ?? END
+    const last = (await lastIdOfPortion(read, { after }))[0]?.id ?? END
     await commit([makePortionDue({ ...limits, after, last })])
     after = last
   }

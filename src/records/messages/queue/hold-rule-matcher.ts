@@ -18,9 +18,9 @@ interface CompiledRule {
 
 /**
  * Finds the oldest rule that matches, first by recipient domain, then by workspace, owner and sender's domain, and then
- * among the others. Returns null if there is none. `readSender` is called only for rules with a sender.
+ * among the others. Returns null if there is none. `sender` is null if the message is gone.
  */
-export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
+export type MatchHoldRule = (entry: Judged, sender: string | null) => HoldRule | null
 
 export function compileHoldRules(
   rules: readonly HoldRule[],
@@ -40,18 +40,14 @@ export function compileHoldRules(
     else others.push(compiled)
     if (rule.owner !== null) addTo(byOwner, rule.owner, compiled)
   }
-  return (entry, readSender) => {
-    let sender: string | null | undefined
-    const senderOf = (): string | null => {
-      sender ??= readSender()?.toLowerCase() ?? null
-      return sender
-    }
-    const matching = (compiled: CompiledRule): boolean => matchesRule(compiled, entry, senderOf)
+  return (entry, writtenSender) => {
+    const sender = writtenSender?.toLowerCase() ?? null
+    const matching = (compiled: CompiledRule): boolean => matchesRule(compiled, entry, sender)
     const found =
       byDomain.get(entry.domain)?.find(matching) ??
       byWorkspace.get(entry.workspace_id)?.find(matching) ??
       (byOwner.size === 0 ? undefined : byOwner.get(ownerOf(entry.workspace_id))?.[0]) ??
-      (bySender.size === 0 ? undefined : bySender.get(domainOf(senderOf()))?.[0]) ??
+      (bySender.size === 0 ? undefined : bySender.get(domainOf(sender))?.[0]) ??
       others.find(matching)
     return found?.rule ?? null
   }
@@ -67,12 +63,11 @@ function addTo(rules: Map<string, CompiledRule[]>, key: string, rule: CompiledRu
   else known.push(rule)
 }
 
-function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: () => string | null): boolean {
+function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, sender: string | null): boolean {
   const workspaceId = workspaceOfRule(rule)
   if (workspaceId !== null && workspaceId !== entry.workspace_id) return false
   if (pieces !== null && !matchesPieces(pieces, entry.recipient.toLowerCase())) return false
   if (rule.sender === null) return true
-  const sender = senderOf()
   if (sender === null) return false
   return rule.sender.includes('@') ? sender === rule.sender : sender.endsWith(`@${rule.sender}`)
 }

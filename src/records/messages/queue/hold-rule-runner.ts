@@ -8,6 +8,7 @@
 
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
+import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
@@ -50,44 +51,53 @@ export class HoldRuleRunner {
   private working: Promise<void> | null = null
   private isStopping = false
   private hasFailed = false
+  private readonly inTurn = createSerialRunner()
   private timer: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: HoldRuleDeps) {}
 
   /** Starts to judge every entry. */
-  start(): void {
-    this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref()
-    this.reload()
+  async start(): Promise<void> {
+    this.timer = setInterval(() => void this.check(), CHECK_INTERVAL).unref()
+    await this.reload()
   }
 
   /** Reads the rules. What cannot be read now is read at the next check. */
-  private check(): void {
+  private async check(): Promise<void> {
     if (!this.needsWork && this.deps.clock() < this.firstEnd) return
     try {
-      this.reload()
+      await this.reload()
     } catch (error) {
       this.noteFailure(error)
     }
   }
 
-  /** Call this after a change of the rules. They are in effect when it returns; waiting entries follow in steps. */
-  reload(): void {
+  /** Call this after a change of the rules. They are in effect when it resolves; waiting entries follow in steps. */
+  reload(): Promise<void> {
+    // One after the other, so that older rules never replace newer ones.
+    return this.inTurn(() => this.readRules())
+  }
+
+  private async readRules(): Promise<void> {
     const now = this.deps.clock()
-    const rules = allHoldRules(this.deps.read, {})
+    const rules = await allHoldRules(this.deps.read, {})
     const lasting = rules.filter(({ ending, until }) => ending === 0 && (until === null || until > now))
     this.match = lasting.length === 0 ? null : compileHoldRules(lasting, this.deps.ownerOf)
     this.firstEnd = Math.min(...lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
     this.needsWork = rules.length > lasting.length || lasting.some(({ cursor }) => cursor !== null)
-    if (this.needsWork && this.working === null && this.timer !== null) this.working = this.work()
+    if (this.needsWork && this.working === null && this.timer !== null && !this.isStopping) this.working = this.work()
   }
 
-  /** Returns the rule that holds the entry, or null. `sender` is that of an email that is not stored yet. */
-  find(entry: Judged, sender?: string): HoldRule | null {
+  /** Returns the rule that holds the entry of an email from this sender, or null. */
+  find(entry: Judged, sender: string | null): HoldRule | null {
+    return this.match?.(entry, sender) ?? null
+  }
+
+  /** Does the same for an entry whose email is stored. */
+  async findStored(entry: Judged): Promise<HoldRule | null> {
     if (this.match === null) return null
-    const { email_id: id, workspace_id: workspaceId } = entry
-    const readSender = (): string | null =>
-      sender ?? senderOfEmail(this.deps.read, { id, workspaceId })[0]?.from_email ?? null
-    return this.match(entry, readSender)
+    const [email] = await senderOfEmail(this.deps.read, { id: entry.email_id, workspaceId: entry.workspace_id })
+    return this.find(entry, email?.from_email ?? null)
   }
 
   /** Holds an entry for which `find` has found a rule, unless the entry has changed or the rule has ended. */
@@ -106,7 +116,7 @@ export class HoldRuleRunner {
     try {
       while (this.needsWork && !this.isStopping) {
         this.needsWork = false
-        for (const rule of allHoldRules(this.deps.read, {})) await this.applyRule(rule)
+        for (const rule of await allHoldRules(this.deps.read, {})) await this.applyRule(rule)
       }
       this.hasFailed = false
     } catch (error) {
@@ -134,7 +144,11 @@ export class HoldRuleRunner {
 
   private async holdWaiting(rule: HoldRule, from: string): Promise<void> {
     for (let after: string | null = from; after !== null && !this.isStopping; ) {
-      const { writes, next }: ReturnType<typeof holdNextEntries> = holdNextEntries(this.deps.read, rule, after)
+      const { writes, next }: Awaited<ReturnType<typeof holdNextEntries>> = await holdNextEntries(
+        this.deps.read,
+        rule,
+        after,
+      )
       if (!(await tryCommit(this.deps.commit(writes)))) return
       after = next
       await waitForStep()
@@ -143,7 +157,7 @@ export class HoldRuleRunner {
 
   private async release(rule: HoldRule): Promise<void> {
     const { read, commit, onReleased } = this.deps
-    for (let portion = 1; holdsEntries(read, rule); portion += 1) {
+    for (let portion = 1; await holdsEntries(read, rule); portion += 1) {
       if (this.isStopping) return
       await commit([releaseNextEntries(rule)])
       if (portion % PORTIONS_OF_WAKE === 0) onReleased()

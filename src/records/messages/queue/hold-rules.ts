@@ -99,18 +99,18 @@ export function workspaceOfRule({ workspace_id, sender, reason }: HoldRule): str
 }
 
 /** Throws a Refusal if there are too many rules, if the rule names nothing, or if it ends in the past. */
-export function createHoldRule(
+export async function createHoldRule(
   read: Read,
   criteria: HoldCriteria,
   actor: Actor,
   now: number,
-): { readonly rule: HoldRule; readonly writes: readonly Write[] } {
+): Promise<{ readonly rule: HoldRule; readonly writes: readonly Write[] }> {
   const { workspaceId, domain, sender, pattern, until, reason = null, owner = null } = criteria
   if ([workspaceId, domain, sender, pattern].every((one) => one === null)) {
     throw new Refusal('invalid-parameter', 'a rule names a domain, a sender, a pattern or a workspace', {})
   }
   if (until !== null && until <= now) throw new Refusal('invalid-parameter', 'a rule ends in the future', {})
-  checkRoom(
+  await checkRoom(
     read,
     reason === null ? MAX_HOLD_RULES : MAX_BREAKER_RULES,
     (rule) => (rule.reason === null) === (reason === null),
@@ -121,8 +121,8 @@ export function createHoldRule(
   return { rule, writes: [insertRule(rule), recordAct(rule, actor, 'hold_rule.added', now)] }
 }
 
-function checkRoom(read: Read, limit: number, isCounted: (rule: HoldRule) => boolean): void {
-  if (allHoldRules(read, {}).filter(isCounted).length < limit) return
+async function checkRoom(read: Read, limit: number, isCounted: (rule: HoldRule) => boolean): Promise<void> {
+  if ((await allHoldRules(read, {})).filter(isCounted).length < limit) return
   throw new Refusal('conflict', `there are ${limit} hold rules, as many as there may be: remove one`, {})
 }
 

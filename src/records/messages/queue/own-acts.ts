@@ -4,6 +4,7 @@
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
+import { filterAsync } from '../../../base/platform/async-filter.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
@@ -38,8 +39,8 @@ export async function changeOwnEntries(
   now: number,
 ): Promise<readonly string[]> {
   const { action, write } = acts[act]
-  const ids = [...new Set(recipientIds)].filter((id) => {
-    const [entry] = entryById(read, { id })
+  const ids = await filterAsync([...new Set(recipientIds)], async (id) => {
+    const [entry] = await entryById(read, { id })
     return entry?.email_id === emailId && entry.workspace_id === workspaceId
   })
   const record = (target: string): Write =>

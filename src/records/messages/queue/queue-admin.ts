@@ -7,7 +7,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Address, DomainName } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
-import { prepareWrite, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
+import { prepareWrite, queryBuilder, type Read, runLongQuery } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { RESTORED } from '../../../base/storage/maintenance/hold-queue.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
@@ -69,7 +69,7 @@ interface EntryPage extends Pick<QueueFilter, 'workspaceId' | 'domain' | 'status
 }
 
 /** Returns one page, ordered by id. */
-export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
+export async function listEntries(read: Read, filter: EntryPage): Promise<ListedEntry[]> {
   const query = queryBuilder
     .selectFrom('queue')
     .innerJoin('recipients', 'recipients.id', 'queue.id')
@@ -98,7 +98,7 @@ export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
     .where('queue.id', '>', filter.after)
     .orderBy('queue.id')
     .limit(filter.limit)
-  return runQuery(read, applyFilter(query, filter))
+  return runLongQuery(read, applyFilter(query, filter))
 }
 
 type JoinedTables = 'queue' | 'recipients' | 'emails'

@@ -75,7 +75,7 @@ class Count implements QueueCensus {
 
   constructor(readonly countedAt: number) {}
 
-  add(entry: ReturnType<typeof entriesAfter>[number]): void {
+  add(entry: Awaited<ReturnType<typeof entriesAfter>>[number]): void {
     const create = (): EntryGroup => new EntryGroup()
     const groups = [
       this.all,
@@ -136,7 +136,7 @@ function wait(): Promise<void> {
 
 async function countAll(read: Read, count: Count): Promise<void> {
   for (let after = ''; ; ) {
-    const entries = entriesAfter(read, { after, limit: ROW_STEP })
+    const entries = await entriesAfter(read, { after, limit: ROW_STEP })
     for (const entry of entries) count.add(entry)
     after = entries.at(-1)?.id ?? ''
     if (entries.length < ROW_STEP) break

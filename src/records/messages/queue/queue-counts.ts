@@ -4,7 +4,7 @@
  * The entries are counted in steps, at most 10,000 of each kind of hold. If the queue is longer, `isComplete` is false,
  * and only the entries that are due first are counted.
  */
-import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { prepareLongRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
@@ -20,7 +20,7 @@ interface Position {
   readonly limit: number
 }
 
-const nextEntries = prepareRead<Position>()(({ db, slot }) =>
+const nextEntries = prepareLongRead<Position>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .select(['id', 'attempts', 'leased', 'held', 'next_attempt_at', 'waits_for'])
@@ -32,7 +32,7 @@ const nextEntries = prepareRead<Position>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-type Entry = ReturnType<typeof nextEntries>[number]
+type Entry = Awaited<ReturnType<typeof nextEntries>>[number]
 
 const noCounts = {
   /** Entries that are due, and were not attempted yet. */
@@ -71,7 +71,7 @@ export async function countQueue(read: Read, workspaceId: string, now: number): 
         return
       }
       if (counted > 0) await waitForStep()
-      const entries = nextEntries(read, position)
+      const entries = await nextEntries(read, position)
       for (const entry of entries) counts[kindOf(entry, now)] += 1
       const last = entries.at(-1)
       if (last === undefined || entries.length < ROW_STEP) return

@@ -32,7 +32,7 @@ export async function readQueuePage(read: Read, { filter, after, limit }: QueueP
   let position = after
   for (let step = 0; step < MAX_STEPS; step += 1) {
     if (step > 0) await waitForStep()
-    const portion = readPortion(read, filter, position)
+    const portion = await readPortion(read, filter, position)
     for (const entry of portion) {
       if (entries.length === limit) return { entries, next: position }
       position = entry.id
@@ -44,7 +44,11 @@ export async function readQueuePage(read: Read, { filter, after, limit }: QueueP
 }
 
 /** Reads the next entries that an index finds. `matchesFilter` decides on them. */
-function readPortion(read: Read, { domain, status }: QueueFilter, after: string): readonly ListedEntry[] {
+async function readPortion(
+  read: Read,
+  { domain, status }: QueueFilter,
+  after: string,
+): Promise<readonly ListedEntry[]> {
   const indexed = status === 'held' || status === 'sending' ? status : undefined
   return listEntries(read, { domain, status: indexed, after, limit: ROW_STEP })
 }
@@ -72,13 +76,13 @@ export async function* walkEntries(
   if (filter.ids !== undefined) {
     for (let at = 0; at < filter.ids.length; at += ROW_STEP) {
       const ids = filter.ids.slice(at, at + ROW_STEP)
-      yield listEntries(read, { ids, after: '', limit: ROW_STEP }).filter((entry) => isWithin(entry, filter))
+      yield (await listEntries(read, { ids, after: '', limit: ROW_STEP })).filter((entry) => isWithin(entry, filter))
     }
     return
   }
   let looked = 0
   for (let after = ''; ; ) {
-    const portion = readPortion(read, filter, after)
+    const portion = await readPortion(read, filter, after)
     looked += portion.length
     onStep(looked)
     const matching = portion.filter((entry) => matchesFilter(entry, filter))

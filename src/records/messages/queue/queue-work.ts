@@ -9,7 +9,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
 import type { Store } from '../../../base/storage/db/database.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Awaitable, Read } from '../../../base/storage/db/prepared.js'
 import { readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Actor } from '../../../workspaces/accounts/access/audit-log.js'
@@ -37,16 +37,20 @@ export interface QueueWorkState {
 interface QueueWorkDeps extends Store {
   readonly clock: Clock
   /** Called after each portion. */
-  readonly onQueueChanged: () => void
+  readonly onQueueChanged: () => Awaitable<void>
 }
 
 export class QueueWork {
-  private state: QueueWorkState | null
+  private state: QueueWorkState | null = null
   private running: Promise<void> = Promise.resolve()
   private ending: 'no' | 'stopped' | 'interrupted' = 'no'
 
-  constructor(private readonly deps: QueueWorkDeps) {
-    this.state = readInterrupted(deps.read)
+  private constructor(private readonly deps: QueueWorkDeps) {}
+
+  static async open(deps: QueueWorkDeps): Promise<QueueWork> {
+    const work = new QueueWork(deps)
+    work.state = await readInterrupted(deps.read)
+    return work
   }
 
   /** Returns the running work, the last one since the start, or one that the start interrupted, or null. */
@@ -121,8 +125,8 @@ function storeState(state: QueueWorkState): Write {
 }
 
 /** Returns the work that was running when the process before ended. Null if none was. */
-function readInterrupted(read: Read): QueueWorkState | null {
-  const value = readServiceState(read, { key: STATE_KEY })[0]?.value
+async function readInterrupted(read: Read): Promise<QueueWorkState | null> {
+  const value = (await readServiceState(read, { key: STATE_KEY }))[0]?.value
   if (value === undefined) return null
   const stored: QueueWorkState = JSON.parse(value)
   return stored.state === 'running' ? { ...stored, state: 'interrupted' } : null
@@ -145,7 +149,7 @@ async function changeAll(
     const { entries, next } = await readQueuePage(read, { filter, after, limit: PORTION })
     if (isEnding()) return false
     const { changed, missed } = await changeEntries(commit, entries, { act, actor, now: clock() })
-    if (changed.length > 0) onQueueChanged()
+    if (changed.length > 0) await onQueueChanged()
     await onPortion(changed.length, missed.length)
     after = next
   }

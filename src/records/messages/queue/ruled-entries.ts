@@ -102,10 +102,10 @@ interface WalkStep {
 }
 
 /** Holds the next portion of what waited when the rule was made. The commit misses if the rule has ended. */
-export function holdNextEntries(read: Read, rule: HoldRule, after: string): WalkStep {
+export async function holdNextEntries(read: Read, rule: HoldRule, after: string): Promise<WalkStep> {
   const { id, domain, owner, sender, pattern } = rule
   const place = { after, offset: PORTION - 1 }
-  const [boundary] = domain === null ? idAt(read, place) : idOfDomainAt(read, { ...place, domain })
+  const [boundary] = domain === null ? await idAt(read, place) : await idOfDomainAt(read, { ...place, domain })
   const next = boundary?.id ?? null
   const range = {
     ...{ rule: id, why: holdReasonOf(rule), after, upto: next ?? AFTER_ALL_IDS, owner, sender },
@@ -145,8 +145,8 @@ const entryOfRule = prepareRead<{ rule: string }>()(({ db, slot }) =>
 )
 
 /** Tells whether the rule holds any entry. */
-export function holdsEntries(read: Read, { id }: HoldRule): boolean {
-  return entryOfRule(read, { rule: id }).length > 0
+export async function holdsEntries(read: Read, { id }: HoldRule): Promise<boolean> {
+  return (await entryOfRule(read, { rule: id })).length > 0
 }
 
 /** SQLite counts the rows, because reading ten thousand would block the main thread for milliseconds. */
@@ -159,8 +159,8 @@ const countedEntries = prepareRead<{ rule: string; limit: number }>()(({ db, slo
 )
 
 /** Returns how many entries the rule holds, at most `limit`. */
-export function countHeldEntries(read: Read, { id }: HoldRule, limit: number): number {
-  return countedEntries(read, { rule: id, limit })[0]?.count ?? 0
+export async function countHeldEntries(read: Read, { id }: HoldRule, limit: number): Promise<number> {
+  return (await countedEntries(read, { rule: id, limit }))[0]?.count ?? 0
 }
 
 const releasePortion = prepareWrite<{ rule: string; limit: number }>(({ db, slot }) =>

@@ -78,7 +78,7 @@ function requestRoute({ read, attempts, sendPasswordLink }: PasswordDeps): Route
     run: async ({ body, remoteAddress, now }) => {
       const email = toLowerCaseAddress(body.email)
       takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
-      attempts.links.take({ email, userId: userByEmail(read, { email })[0]?.id ?? null }, now)
+      attempts.links.take({ email, userId: (await userByEmail(read, { email }))[0]?.id ?? null }, now)
       await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
       return json(202, {})
     },

@@ -24,7 +24,7 @@ export function profileRoute({ read, commit, names }: AccountDeps): Route {
     run: async ({ session, body: { full_name: fullName } }) => {
       const isChanged = await tryCommit(commit([setName({ id: session.userId, name: fullName })]))
       if (!isChanged) throw new Refusal('signed-out', 'the account no longer exists')
-      return json(200, buildSessionView(read, session, names))
+      return json(200, await buildSessionView(read, session, names))
     },
   })
 }

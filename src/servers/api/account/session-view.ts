@@ -44,24 +44,24 @@ export const sessionView = z
   .meta({ id: 'Session' })
 
 /** Throws a Refusal if the user was erased. */
-export function buildSessionView(
+export async function buildSessionView(
   read: Read,
   { id, userId, expiresAt }: OpenSession,
   { hostname, publicUrl }: ShownServiceNames,
-): z.output<typeof sessionView> {
-  const [user] = userById(read, { id: userId })
-  const [factor] = secondFactorOf(read, { userId })
+): Promise<z.output<typeof sessionView>> {
+  const [user] = await userById(read, { id: userId })
+  const [factor] = await secondFactorOf(read, { userId })
   if (user === undefined) throw new Refusal('signed-out', 'the account no longer exists')
-  const operators = findOperatorWorkspace(read)
+  const operators = await findOperatorWorkspace(read)
   return {
     user: {
       id: userId,
       email: user.email,
       full_name: user.full_name,
       totp_enabled: (factor?.totp_enabled_at ?? null) !== null,
-      recovery_codes_left: countRecoveryCodes(read, userId),
+      recovery_codes_left: await countRecoveryCodes(read, userId),
     },
-    workspaces: workspacesOfUser(read, { userId, limit: MAX_WORKSPACES, offset: 0 }).map((row) => ({
+    workspaces: (await workspacesOfUser(read, { userId, limit: MAX_WORKSPACES, offset: 0 })).map((row) => ({
       id: row.id,
       name: row.name,
       role: row.role,

@@ -71,15 +71,15 @@ export function sessionRoutes(deps: AccountDeps): readonly Route[] {
 }
 
 /** The answer to a sign-in: the new session. Only the cookie has its token; another cookie makes the browser known. */
-export function answerSignIn(
+export async function answerSignIn(
   { read, names }: AccountDeps,
   { session: { token, row }, browserToken }: SignedIn,
-): Answer {
+): Promise<Answer> {
   const session: OpenSession = { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   return {
     kind: 'json',
     status: 201,
-    body: buildSessionView(read, session, names),
+    body: await buildSessionView(read, session, names),
     headers: {
       'Set-Cookie': [formatSessionCookie(token, row.expires_at - row.created_at), formatBrowserCookie(browserToken)],
     },
@@ -102,7 +102,7 @@ function showRoute({ read, names }: AccountDeps): Route {
     summary: 'Show who is signed in, and their workspaces',
     answers: { 200: { description: 'The session.', schema: sessionView } },
     refusals: [],
-    run: ({ session }) => json(200, buildSessionView(read, session, names)),
+    run: async ({ session }) => json(200, await buildSessionView(read, session, names)),
   })
 }
 
@@ -153,8 +153,8 @@ function listRoute({ read, sessionTimes }: AccountDeps): Route {
     summary: 'List your sessions, newest first',
     answers: { 200: { description: 'All of them.', schema: z.strictObject({ data: z.array(listedSession) }) } },
     refusals: [],
-    run: ({ session, now }) => {
-      const rows = sessionsOfUser(read, { userId: session.userId, now, idleSince: now - sessionTimes().idle })
+    run: async ({ session, now }) => {
+      const rows = await sessionsOfUser(read, { userId: session.userId, now, idleSince: now - sessionTimes().idle })
       const data = rows.map(({ id, created_at, last_used_at, expires_at, user_agent, ip_address }) => ({
         id,
         created_at: iso(created_at),

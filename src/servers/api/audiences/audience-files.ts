@@ -50,8 +50,8 @@ function importRoute(deps: ImportRouteDeps): Route {
       body: file,
       now,
     }) => {
-      const check = (): unknown => requireAudience(deps.read, workspaceId, audienceId)
-      check()
+      const check = (): Promise<unknown> => requireAudience(deps.read, workspaceId, audienceId)
+      await check()
       return runFileImport<ContactImportReport>(deps, file, {
         workspaceId,
         options: { kind: 'contacts', audienceId, resubscribe },
@@ -81,8 +81,8 @@ function exportRoute({ read }: ImportRouteDeps): Route {
       },
     },
     refusals: ['audience_not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      const { name } = requireAudience(read, workspaceId, id)
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const { name } = await requireAudience(read, workspaceId, id)
       const headers = { 'Content-Disposition': formatContentDisposition(`${name}.csv`) }
       const pieces = exportContacts(read, { workspaceId, audienceId: id })
       return { kind: 'stream', type: 'text/csv; charset=utf-8', headers, pieces }

@@ -51,12 +51,12 @@ function contactsRoute(read: Read): Route {
     refusals: ['audience_not_found'],
     run: async ({ principal: { workspaceId }, query: { audience_id: id, limit, cursor, search = '' } }) => {
       const audienceId = id ?? null
-      if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
+      if (audienceId !== null) await requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
       const isSearch = search.trim() !== ''
       const rows = isSearch
-        ? searchContacts(read, filter, { prefix: search.trim(), after: toPlace(cursor), limit: limit + 1 })
-        : listContactsBefore(read, filter, cursor?.includes(' ') === false ? cursor : MAX_ID, limit + 1)
+        ? await searchContacts(read, filter, { prefix: search.trim(), after: toPlace(cursor), limit: limit + 1 })
+        : await listContactsBefore(read, filter, cursor?.includes(' ') === false ? cursor : MAX_ID, limit + 1)
       const page = buildPage(rows, limit, (row) => row, isSearch ? placeOf : ({ id }) => id)
       return json(200, { ...page, data: await toContactList(page.data) })
     },
@@ -87,9 +87,9 @@ function numbersRoute(read: Read): Route {
     summary: 'Count the contacts of an audience, and the subscribed ones',
     answers: { 200: { description: 'The numbers.', schema: numbers } },
     refusals: ['audience_not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      requireAudience(read, workspaceId, id)
-      return json(200, countSubscribed(read, workspaceId, id))
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      await requireAudience(read, workspaceId, id)
+      return json(200, await countSubscribed(read, workspaceId, id))
     },
   })
 }

@@ -116,7 +116,7 @@ function getRoute({ read }: AudienceDeps, object: Kind): Route {
     summary: 'Show an audience',
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
-    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call), object)),
+    run: async (call) => json(200, toAudienceResource(await audienceOfCall(read, call), object)),
   })
 }
 
@@ -132,13 +132,13 @@ function patchRoute({ read, commit }: AudienceDeps, object: Kind): Route {
     answers: { 200: { description: 'The audience.', schema: audience } },
     refusals: ['audience_not_found'],
     run: async (call) => {
-      const { workspace_id: workspaceId, id } = audienceOfCall(read, call)
+      const { workspace_id: workspaceId, id } = await audienceOfCall(read, call)
       const change = toAudienceChange(call.body)
       if (Object.keys(change).length > 0) {
         const write = changeAudience({ workspaceId, id }, { ...change, updated_at: call.now })
         if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
       }
-      return json(200, toAudienceResource(audienceOfCall(read, call), object))
+      return json(200, toAudienceResource(await audienceOfCall(read, call), object))
     },
   })
 }
@@ -160,8 +160,8 @@ function removeRoute({ read, commit, deletedAudiences }: AudienceDeps, object: K
     },
     refusals: ['audience_not_found', 'conflict'],
     run: async (call) => {
-      const row = audienceOfCall(read, call)
-      checkAudienceUnused(read, { workspaceId: row.workspace_id, id: row.id })
+      const row = await audienceOfCall(read, call)
+      await checkAudienceUnused(read, { workspaceId: row.workspace_id, id: row.id })
       const { principal, now: at } = call
       const { workspace_id: workspaceId, id, name, contacts_count: contacts } = row
       const details = { name, contacts }
@@ -176,7 +176,7 @@ function removeRoute({ read, commit, deletedAudiences }: AudienceDeps, object: K
       const writes = [assertAudienceUnused({ workspaceId, id }), ...deleteAudience(row, at), recordAuditEntry(act)]
       if (!(await tryCommit(commit(writes)))) {
         // A broadcast to it was sent at the same moment, or the audience was deleted.
-        checkAudienceUnused(read, { workspaceId, id })
+        await checkAudienceUnused(read, { workspaceId, id })
         throw buildNotFoundRefusal(id)
       }
       await deletedAudiences.start({ workspaceId, audienceId: id })
@@ -185,10 +185,10 @@ function removeRoute({ read, commit, deletedAudiences }: AudienceDeps, object: K
   })
 }
 
-function audienceOfCall(
+async function audienceOfCall(
   read: Read,
   { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
-): CountedAudience {
+): Promise<CountedAudience> {
   return requireAudience(read, workspaceId, id)
 }
 

@@ -65,7 +65,7 @@ export function toContactResource(row: Contact): z.output<typeof contact> {
  * tens of milliseconds if they have thousands of names.
  */
 export function toContactList(rows: readonly Contact[]): Promise<JsonText> {
-  return stringifyList(rows, (row) => ({
+  return stringifyList(rows, async (row) => ({
     ...fieldsOf(row),
     metadata: new JsonText(Buffer.from(row.metadata)),
     created_at: iso(row.created_at),

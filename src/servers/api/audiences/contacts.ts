@@ -111,17 +111,21 @@ function listRoute({ read }: Store): Route {
     refusals: ['invalid_email_address', 'audience_not_found'],
     run: async ({ principal: { workspaceId }, params, query: { audience_id: given = null, email, ...place } }) => {
       const audienceId = params['audience'] ?? given
-      if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
+      if (audienceId !== null) await requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
       const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
-      const named = email === undefined ? null : findContactIds(read, filter, email)
+      const named = email === undefined ? null : await findContactIds(read, filter, email)
       const rows =
         named === null
           ? await listContacts(read, filter, withNext(slice))
-          : sliceOf(named, withNext(slice)).flatMap((id) => contactById(read, workspaceId, id) ?? [])
+          : (
+              await Promise.all(
+                sliceOf(named, withNext(slice)).map(async (id) => (await contactById(read, workspaceId, id)) ?? []),
+              )
+            ).flat()
       const data = await toContactList(rows.slice(0, slice.limit))
       if (metaOf === null) return json(200, { object: 'list', data, has_more: rows.length > slice.limit })
-      return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
+      return json(200, { success: true, data, meta: metaOf(named?.length ?? (await countContacts(read, filter))) })
     },
   })
 }
@@ -135,7 +139,7 @@ function getRoute({ read }: Store): Route {
     summary: 'Show a contact',
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['contact_not_found'],
-    run: (call) => json(200, toContactResource(contactOfCall(read, call))),
+    run: async (call) => json(200, toContactResource(await contactOfCall(read, call))),
   })
 }
 
@@ -151,7 +155,7 @@ function patchRoute(deps: Store): Route {
     answers: { 200: { description: 'The contact.', schema: contact } },
     refusals: ['invalid_email_address', 'contact_not_found', 'audience_not_found', 'conflict'],
     run: async (call) => {
-      const { workspace_id: workspaceId, id } = contactOfCall(deps.read, call)
+      const { workspace_id: workspaceId, id } = await contactOfCall(deps.read, call)
       const row = await updateContact(deps, { workspaceId, id }, toContactChange(call.body), call.now)
       if (row === undefined) throw contactNotFound(id)
       return json(200, toContactResource(row))
@@ -174,7 +178,7 @@ function removeRoute({ read, commit }: Store): Route {
     },
     refusals: ['contact_not_found'],
     run: async (call) => {
-      const { id, workspace_id: workspaceId } = contactOfCall(read, call)
+      const { id, workspace_id: workspaceId } = await contactOfCall(read, call)
       if (!(await tryCommit(commit([removeContact({ workspaceId, id })])))) throw contactNotFound(id)
       return json(200, { success: true, data: { id }, object: 'contact', deleted: true, contact: id })
     },
@@ -182,14 +186,14 @@ function removeRoute({ read, commit }: Store): Route {
 }
 
 /** `id` may be an address: then it is the newest contact with it, of the audience if the path names one. */
-function contactOfCall(
+async function contactOfCall(
   read: Read,
   { principal: { workspaceId }, params: { id = '', ...params } }: Call<unknown, unknown>,
-): Contact {
+): Promise<Contact> {
   const audience = params['audience'] ?? null
   const email = id.includes('@') ? tryParseForeignAddress(id) : null
-  const found = email === null ? id : findContactIds(read, { workspaceId, audienceId: audience }, email)[0]
-  const row = found === undefined ? undefined : contactById(read, workspaceId, found)
+  const found = email === null ? id : (await findContactIds(read, { workspaceId, audienceId: audience }, email))[0]
+  const row = found === undefined ? undefined : await contactById(read, workspaceId, found)
   if (row !== undefined && audience !== null && row.audience_id !== audience) throw contactNotFound(id)
   if (row === undefined) throw contactNotFound(id)
   return row

@@ -61,8 +61,8 @@ function listRoute({ read }: BreakerRouteDeps): Route {
     description: 'The workspace first, then its domains and broadcasts that are not ok, at most 200.',
     answers: { 200: { description: 'What is counted.', schema: breakerList } },
     refusals: [],
-    run: ({ principal: { workspaceId }, now }) =>
-      json(200, { data: listScopes(read, workspaceId, now).map(toResource) }),
+    run: async ({ principal: { workspaceId }, now }) =>
+      json(200, { data: (await listScopes(read, workspaceId, now)).map(toResource) }),
   })
 }
 
@@ -80,12 +80,14 @@ function releaseRoute(deps: BreakerRouteDeps, limit: ReleaseLimit): Route {
     refusals: ['not_found'],
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId } = principal
-      const owner = findOwnerId(deps.read, workspaceId)
+      const owner = await findOwnerId(deps.read, workspaceId)
       limit.check(owner, now)
       const released = await releaseById(deps, { workspaceId, id, actor: actorOf(principal), now })
       limit.count(owner, now)
-      deps.breaker.onReleased(released)
-      return json(200, { data: released.map((ref) => toResource(showOk(deps.read, ref, now))) })
+      await deps.breaker.onReleased(released)
+      return json(200, {
+        data: await Promise.all(released.map(async (ref) => toResource(await showOk(deps.read, ref, now)))),
+      })
     },
   })
 }

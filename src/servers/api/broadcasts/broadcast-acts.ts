@@ -71,7 +71,7 @@ function createRoute(deps: BroadcastActDeps): Route {
       const at = parseStart(body.scheduled_at, now)
       if (body.send === true) requireDiskSpace(deps)
       const draft = await createDraft(deps, workspaceId, toDraft(body), now)
-      if (body.send !== true) return json(201, toBroadcastRecord(deps.read, draft))
+      if (body.send !== true) return json(201, await toBroadcastRecord(deps.read, draft))
       const { id } = draft
       try {
         return json(201, await startBroadcast(deps, { principal, id, at, now }))
@@ -122,9 +122,9 @@ function parseStart(given: string | undefined, now: number): number | null {
 async function startBroadcast(
   deps: BroadcastActDeps,
   request: Parameters<typeof sendBroadcast>[1],
-): Promise<ReturnType<typeof toBroadcastRecord>> {
+): Promise<Awaited<ReturnType<typeof toBroadcastRecord>>> {
   const sent = await sendBroadcast(deps, request)
-  deps.broadcasts.wake()
+  await deps.broadcasts.wake()
   return toBroadcastRecord(deps.read, sent)
 }
 
@@ -145,8 +145,8 @@ function actRoute(deps: BroadcastActDeps, act: BroadcastAct, words: ActWords): R
     run: async (call) => {
       const { principal, now } = call
       const changed = await actOnBroadcast(deps, act, { ref: broadcastRefOf(call), actor: actorOf(principal), now })
-      deps.broadcasts.wake()
-      return json(200, toBroadcastRecord(deps.read, changed))
+      await deps.broadcasts.wake()
+      return json(200, await toBroadcastRecord(deps.read, changed))
     },
   })
 }

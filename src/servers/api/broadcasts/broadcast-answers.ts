@@ -30,10 +30,10 @@ export function withResendNames<Shown extends ListedBroadcast>(broadcast: Shown)
   return { ...broadcast, object: 'broadcast', segment_id, scheduled_at, sent_at }
 }
 
-export function toBroadcastRecord(read: Read, row: Broadcast): BroadcastResource & Also {
-  return withResendNames(toBroadcastResource(read, row))
+export async function toBroadcastRecord(read: Read, row: Broadcast): Promise<BroadcastResource & Also> {
+  return withResendNames(await toBroadcastResource(read, row))
 }
 
-export function toListedRecord(read: Read, row: BroadcastSummary): ListedBroadcast & Also {
-  return withResendNames(toListedBroadcast(read, row))
+export async function toListedRecord(read: Read, row: BroadcastSummary): Promise<ListedBroadcast & Also> {
+  return withResendNames(await toListedBroadcast(read, row))
 }

@@ -25,7 +25,7 @@ export function broadcastLinksRoute(read: Read): Route {
     refusals: ['not_found'],
     run: async (call) => {
       const ref = broadcastRefOf(call)
-      requireBroadcast(read, ref)
+      await requireBroadcast(read, ref)
       return json(200, { data: [...(await listClickedLinks(read, ref, MAX_LINKS))] })
     },
   })

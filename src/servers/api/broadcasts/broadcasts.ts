@@ -8,7 +8,7 @@ import { updateDraft } from '../../../outbound/broadcasts/draft.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
-import { buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
+import { awaitItems, buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
 import { goneSchema, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { broadcastRecord, listedBroadcast, toBroadcastRecord, toListedRecord } from './broadcast-answers.js'
@@ -36,10 +36,7 @@ function listRoute({ read }: Store): Route {
     refusals: [],
     run: async ({ principal: { workspaceId }, query }) => {
       const rows = await listBroadcasts(read, workspaceId, withNext(query))
-      return json(
-        200,
-        buildList(rows, query.limit, (row) => toListedRecord(read, row)),
-      )
+      return json(200, await awaitItems(buildList(rows, query.limit, (row) => toListedRecord(read, row))))
     },
   })
 }
@@ -53,7 +50,7 @@ function getRoute({ read }: Store): Route {
     summary: 'Show a broadcast with its counts and rates',
     answers: { 200: { description: 'The broadcast.', schema: broadcastRecord, example: sentExample } },
     refusals: ['not_found'],
-    run: (call) => json(200, toBroadcastRecord(read, requireBroadcast(read, broadcastRefOf(call)))),
+    run: async (call) => json(200, await toBroadcastRecord(read, await requireBroadcast(read, broadcastRefOf(call)))),
   })
 }
 
@@ -80,7 +77,7 @@ function patchRoute(store: Store): Route {
     ],
     run: async (call) => {
       const changed = await updateDraft(store, broadcastRefOf(call), toDraftChange(call.body), call.now)
-      return json(200, toBroadcastRecord(store.read, changed))
+      return json(200, await toBroadcastRecord(store.read, changed))
     },
   })
 }

@@ -17,10 +17,13 @@ export interface MailgunDeps extends Store {
 }
 
 /** The domain in the path. Throws a Refusal `domain-not-found` if the workspace has none of this name. */
-export function requireDomain({ read }: Store, { principal, params }: Call<unknown, unknown>): DomainName {
+export async function requireDomain(
+  { read }: Store,
+  { principal, params }: Call<unknown, unknown>,
+): Promise<DomainName> {
   const given = params['domain'] ?? ''
   const domain = tryParseDomainName(given)
-  const [row] = domain === null ? [] : domainByName(read, { workspaceId: principal.workspaceId, domain })
+  const [row] = domain === null ? [] : await domainByName(read, { workspaceId: principal.workspaceId, domain })
   if (row !== undefined) return row.domain
   const shown = formatForDisplay(given)
   throw new Refusal('domain-not-found', `Domain not found: ${shown}`, { domain: shown })

@@ -61,8 +61,11 @@ async function answerPage(
   given: Readonly<Record<string, string>>,
   query: EventPageQuery,
 ): Promise<Answer> {
-  const name = requireDomain(deps, call)
-  const found = await new EventPage(deps.read, call.principal.workspaceId, query).find()
+  const name = await requireDomain(deps, call)
+  const { workspaceId } = call.principal
+  const { messageId } = query
+  const emailIds = messageId === undefined ? null : await findEmailsOfRequest(deps.read, { workspaceId, messageId })
+  const found = await new EventPage(deps.read, workspaceId, query, emailIds && new Set(emailIds)).find()
   const urlOf = (seq: number | null, isBack: boolean): string =>
     `${deps.publicUrl}/v3/${name}/events/${encodePage(given, { seq, isBack })}`
   const { seq } = query.position
@@ -84,19 +87,18 @@ interface FoundEvent {
 
 /** The events of one page. Those that the indexes cannot tell apart are looked at in steps. */
 class EventPage {
-  private readonly emails = new Map<string, Email | undefined>()
+  private readonly emails = new Map<string, Promise<Email | undefined>>()
   private readonly filter: EventFilter
-  /** The emails with the Message-ID of the query. Null if it has none. */
-  private readonly emailIds: ReadonlySet<string> | null
 
+  /** `emailIds` are the emails with the Message-ID of the query. It is null if the query has none. */
   constructor(
     private readonly read: Read,
     private readonly workspaceId: string,
     private readonly query: EventPageQuery,
+    private readonly emailIds: ReadonlySet<string> | null,
   ) {
-    const { types, recipient, from, to, messageId } = query
-    this.emailIds = messageId === undefined ? null : new Set(findEmailsOfRequest(read, { workspaceId, messageId }))
-    const [only, ...others] = this.emailIds ?? []
+    const { types, recipient, from, to } = query
+    const [only, ...others] = emailIds ?? []
     this.filter = { workspaceId, types, recipient, from, to, ...(others.length === 0 ? { emailId: only } : {}) }
   }
 
@@ -109,7 +111,7 @@ class EventPage {
     for (let step = 1; ; step += 1) {
       const range = direction === 'asc' ? { after: at } : { before: at }
       const rows = await listEvents(this.read, this.filter, { ...range, order: direction, limit: STEP })
-      found.push(...rows.flatMap((event) => this.select(event)))
+      found.push(...(await Promise.all(rows.map((event) => this.select(event)))).flat())
       at = rows.at(-1)?.seq
       if (rows.length < STEP || found.length >= limit || (step >= MAX_STEPS && found.length > 0)) break
       if (step >= MAX_EMPTY_STEPS) break
@@ -121,18 +123,24 @@ class EventPage {
   }
 
   /** The event, if it is one of those that are asked for. */
-  private select(event: ListedEvent): readonly FoundEvent[] {
+  private async select(event: ListedEvent): Promise<readonly FoundEvent[]> {
     const { tags } = this.query
     if (this.emailIds !== null && !this.emailIds.has(event.email_id ?? '')) return []
-    const email = this.findEmail(event.email_id)
+    const email = await this.findEmail(event.email_id)
     if (tags === null) return [{ event, email }]
     const { words } = readTags(event, email)
     return tags.some((all) => all.every((tag) => words.includes(tag))) ? [{ event, email }] : []
   }
 
-  private findEmail(id: string | null): Email | undefined {
+  /** Each email is read once for the events of a step. */
+  private async findEmail(id: string | null): Promise<Email | undefined> {
     if (id === null) return undefined
-    if (!this.emails.has(id)) this.emails.set(id, emailById(this.read, { workspaceId: this.workspaceId, id })[0])
-    return this.emails.get(id)
+    const known = this.emails.get(id) ?? this.readEmail(id)
+    this.emails.set(id, known)
+    return known
+  }
+
+  private async readEmail(id: string): Promise<Email | undefined> {
+    return (await emailById(this.read, { workspaceId: this.workspaceId, id }))[0]
   }
 }

@@ -99,12 +99,12 @@ function listRoute(deps: MailgunDeps, list: List): Route {
     ...{ ...common, method: 'GET', area: 'read', path: `/v3/:domain/${list.name}`, params: { domain }, query },
     summary: `List ${list.name} in the order of the addresses`,
     answers: { 200: { description: 'A page. The page after the last is empty.', schema: page } },
-    run: (call) => {
-      const name = requireDomain(deps, call)
+    run: async (call) => {
+      const name = await requireDomain(deps, call)
       const { limit, address: after, page: direction, term = '' } = call.query
       const isForward = direction === undefined || direction === 'next'
       const search = { beginning: term, reason: list.reason, after: isForward ? after : undefined, limit }
-      const rows = searchSuppressions(deps.read, { workspaceId: call.principal.workspaceId, ...search })
+      const rows = await searchSuppressions(deps.read, { workspaceId: call.principal.workspaceId, ...search })
       const urlOf = (word: string, place: string): string => {
         const words = { page: word, address: place, limit: String(limit), ...(term === '' ? {} : { term }) }
         const given = Object.entries(words).filter(([, value]) => value !== '')
@@ -154,7 +154,7 @@ function parseForm({ fields }: Form): readonly Added[] {
 }
 
 async function addAll(deps: MailgunDeps, list: List, call: Call<undefined, readonly Added[]>): Promise<Answer> {
-  requireDomain(deps, call)
+  await requireDomain(deps, call)
   const { principal, body, now: at } = call
   const { workspaceId } = principal
   for (let from = 0; from < body.length; from += COMMIT_STEP) {
@@ -178,7 +178,7 @@ function showRoute(deps: MailgunDeps, list: List): Route {
     ...{ ...common, method: 'GET', area: 'read', path: `/v3/:domain/${list.name}/:address`, params: { domain } },
     summary: `Show an address of ${list.name}`,
     answers: { 200: { description: 'It is on the list.', schema: item } },
-    run: (call) => json(200, list.toItem(requireRow(deps, list, call))),
+    run: async (call) => json(200, list.toItem(await requireRow(deps, list, call))),
   })
 }
 
@@ -188,17 +188,17 @@ function removeRoute(deps: MailgunDeps, list: List): Route {
     summary: `Remove an address from ${list.name}`,
     answers: { 200: { description: 'It is removed.', schema: message } },
     run: async (call) => {
-      const row = requireRow(deps, list, call)
+      const row = await requireRow(deps, list, call)
       if (!(await removeAudited(deps, call.principal, row, call.now))) throw unknownAddress(list)
       return json(200, { message: list.removed, address: row.email })
     },
   })
 }
 
-function requireRow(deps: Store, list: List, call: Call): Suppression {
-  requireDomain(deps, call)
+async function requireRow(deps: Store, list: List, call: Call): Promise<Suppression> {
+  await requireDomain(deps, call)
   const parsed = address.safeParse(call.params['address'])
-  const row = parsed.success ? findSuppression(deps.read, call.principal.workspaceId, parsed.data) : undefined
+  const row = parsed.success ? await findSuppression(deps.read, call.principal.workspaceId, parsed.data) : undefined
   if (row?.reason === list.reason) return row
   throw unknownAddress(list)
 }

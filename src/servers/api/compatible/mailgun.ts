@@ -88,7 +88,7 @@ function sendRoute(deps: MailgunDeps): Route {
 }
 
 async function send(deps: MailgunDeps, call: Call<undefined, MailgunMail>): Promise<Answer> {
-  requireDomain(deps, call)
+  await requireDomain(deps, call)
   const { body: mail, now } = call
   const manner = { ...style, isTest: mail.isTest }
   const { single } = mail
@@ -112,7 +112,7 @@ function sendMessageRoute(deps: MailgunDeps): Route {
 }
 
 async function sendMessage(deps: MailgunDeps, call: Call<undefined, MailgunMessage>): Promise<Answer> {
-  requireDomain(deps, call)
+  await requireDomain(deps, call)
   const { principal, body, header, now } = call
   const { raw, to, tags, isTest, trackOpens, trackClicks, deliveryTime } = body
   const id = await deps.messages.accept(
@@ -126,7 +126,7 @@ async function sendMessage(deps: MailgunDeps, call: Call<undefined, MailgunMessa
       },
     },
   )
-  const [email] = emailById(deps.read, { workspaceId: principal.workspaceId, id })
+  const [email] = await emailById(deps.read, { workspaceId: principal.workspaceId, id })
   if (email === undefined) throw new Error('an accepted email is not there')
   return { kind: 'json', status: 200, body: toSent(email.message_id), emails: [id] }
 }

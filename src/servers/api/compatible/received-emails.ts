@@ -76,9 +76,9 @@ function showRoute(deps: AttachmentDeps): Route {
     answers: { 200: { description: 'The email.', schema: whole } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
-      requireInboundEmail(deps.read, workspaceId, id)
+      await requireInboundEmail(deps.read, workspaceId, id)
       const parts = await readParts(deps, workspaceId, id)
-      const email = requireInboundEmail(deps.read, workspaceId, id)
+      const email = await requireInboundEmail(deps.read, workspaceId, id)
       const expiresAt = now + LINK_LIFETIME
       const link = buildMessageLink(deps, { workspaceId, inboundId: id, expiresAt })
       const rest = {

@@ -58,9 +58,9 @@ function listRoute(read: Read): Route {
     query: sliceAfterQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listed) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query }) => {
+    run: async ({ principal: { workspaceId }, query }) => {
       const { after: before = MAX_ID, ...slice } = query
-      const data = selectTemplatePage(read, { workspaceId, before, ...slice }).map(
+      const data = (await selectTemplatePage(read, { workspaceId, before, ...slice })).map(
         ({ id, name, alias, subject, variables, created_at: created, updated_at: updated }) => ({
           ...{
             object: 'template',

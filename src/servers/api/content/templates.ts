@@ -92,10 +92,10 @@ function listRoute({ read }: TemplateRouteDeps): Route {
     refusals: [],
     run: async ({ principal: { workspaceId }, query: { after: before = MAX_ID, limit, offset } }) => {
       let bytes = 0
-      const rows = selectTemplatePage(read, { workspaceId, before, limit: limit + 1, offset })
-      const data = await stringifyList(rows.slice(0, limit), (row) => {
+      const rows = await selectTemplatePage(read, { workspaceId, before, limit: limit + 1, offset })
+      const data = await stringifyList(rows.slice(0, limit), async (row) => {
         bytes += row.size
-        const [bodies] = bytes > PAGE_BYTES ? [] : selectTemplateBodies(read, { workspaceId, id: row.id })
+        const [bodies] = bytes > PAGE_BYTES ? [] : await selectTemplateBodies(read, { workspaceId, id: row.id })
         return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
       })
       return json(200, { object: 'list', data, has_more: rows.length > limit })
@@ -112,9 +112,9 @@ function getRoute({ read }: TemplateRouteDeps): Route {
     summary: 'Show a template',
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
-    run: (call) => {
-      const place = templateKeyOf(read, call)
-      const [row] = templateById(read, place)
+    run: async (call) => {
+      const place = await templateKeyOf(read, call)
+      const [row] = await templateById(read, place)
       if (row === undefined) throw templateNotFound(place.id)
       return json(200, toTemplateResource(row))
     },
@@ -133,9 +133,9 @@ export function publishTemplateRoute({ read }: Pick<Store, 'read'>): Route {
       200: { description: 'It is there.', schema: z.strictObject({ object: z.literal('template'), id: uuid }) },
     },
     refusals: ['template_not_found'],
-    run: (call) => {
-      const place = templateKeyOf(read, call)
-      if (templateById(read, place).length === 0) throw templateNotFound(place.id)
+    run: async (call) => {
+      const place = await templateKeyOf(read, call)
+      if ((await templateById(read, place)).length === 0) throw templateNotFound(place.id)
       return json(200, { object: 'template', id: place.id })
     },
   })
@@ -154,7 +154,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = templateKeyOf(deps.read, call)
+      const place = await templateKeyOf(deps.read, call)
       const row = await changeTemplate(deps, place, call.body, call.now)
       deps.templates.forget(place.workspaceId, place.id)
       if (row === null) throw templateNotFound(place.id)
@@ -174,7 +174,7 @@ function removeRoute({ read, commit, templates }: TemplateRouteDeps): Route {
     answers: { 200: { description: 'It is gone.', schema: goneSchema('template', uuid) } },
     refusals: ['template_not_found'],
     run: async (call) => {
-      const place = templateKeyOf(read, call)
+      const place = await templateKeyOf(read, call)
       const removed = await tryCommit(commit([removeTemplate(place)]))
       templates.forget(place.workspaceId, place.id)
       if (!removed) throw templateNotFound(place.id)
@@ -196,8 +196,8 @@ function renderRoute({ read, templates, sampleUnsubscribeUrl: unsubscribeUrl, co
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
     run: async (call) => {
-      const { workspaceId, id } = templateKeyOf(read, call)
-      const template = templates.find(workspaceId, id)
+      const { workspaceId, id } = await templateKeyOf(read, call)
+      const template = await templates.find(workspaceId, id)
       if (template === undefined) throw templateNotFound(id)
       const { template_data: data } = call.body
       const small = renderSmallTemplate(template, data, unsubscribeUrl)
@@ -209,11 +209,11 @@ function renderRoute({ read, templates, sampleUnsubscribeUrl: unsubscribeUrl, co
 }
 
 /** The path may have the alias of a template in place of its id. */
-function templateKeyOf(
+async function templateKeyOf(
   read: Read,
   { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
-): { readonly workspaceId: string; readonly id: string } {
-  const [named] = uuidForm.test(id) ? [] : templateIdByAlias(read, { workspaceId, alias: id })
+): Promise<{ readonly workspaceId: string; readonly id: string }> {
+  const [named] = uuidForm.test(id) ? [] : await templateIdByAlias(read, { workspaceId, alias: id })
   return { workspaceId, id: named?.id ?? id }
 }
 

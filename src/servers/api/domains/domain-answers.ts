@@ -41,12 +41,14 @@ export function toListedDomain(row: SendingDomain, zone: string): ReturnType<typ
   return { ...toDomainResource(row, zone), ...describe(row) }
 }
 
-export function readDomain(
+export async function readDomain(
   read: Read,
   row: SendingDomain,
   names: ZoneNames,
-): ReturnType<typeof readDomainDetails> & Also & { readonly records: readonly z.output<typeof record>[] } {
-  const details = readDomainDetails(read, row, names)
+): Promise<
+  Awaited<ReturnType<typeof readDomainDetails>> & Also & { readonly records: readonly z.output<typeof record>[] }
+> {
+  const details = await readDomainDetails(read, row, names)
   const senders = details.dns_records.map(({ purpose, type, name, value, status }) => {
     return { record: purpose === 'mail_cname' ? 'SPF' : 'DKIM', type, name, value, ttl: 'Auto', status } as const
   })

@@ -7,11 +7,11 @@ import { notFound } from '../http/input/values.js'
 import type { Call } from '../http/route/route.js'
 
 /** Throws a Refusal `domain-not-found`. */
-export function domainOfCall(
+export async function domainOfCall(
   read: Read,
   { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
-): SendingDomain {
-  const [row] = domainById(read, { workspaceId, id })
+): Promise<SendingDomain> {
+  const [row] = await domainById(read, { workspaceId, id })
   if (row === undefined) throw domainNotFound(id)
   return row
 }

@@ -15,7 +15,7 @@ import {
 } from '../../../inbound/receiving/domain-reports/report-records.js'
 import { summarizeReports } from '../../../inbound/receiving/domain-reports/summarize-reports.js'
 import { json } from '../http/answer.js'
-import { buildPage, idCursor, limit } from '../http/input/paging.js'
+import { awaitItems, buildPage, idCursor, limit } from '../http/input/paging.js'
 import { moment, notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { domainOfCall } from './domain-of-call.js'
@@ -50,7 +50,7 @@ function listRoute({ read }: Store): Route {
     run: async (call) => {
       const { limit, cursor, type = 'any', from = 0, to = Number.MAX_SAFE_INTEGER } = call.query
       const place: ReportPage = {
-        ...refOfCall(read, call),
+        ...(await refOfCall(read, call)),
         kind: type,
         from,
         to,
@@ -59,8 +59,8 @@ function listRoute({ read }: Store): Route {
       }
       const summary = cursor === undefined ? await summarizeReports(read, place) : null
       const isKnown = rememberReceivers(read)
-      const toResource = (row: DomainReport) => toReportResource(row, isKnown(row))
-      const page = buildPage(reportsBefore(read, place), limit, toResource, ({ id }) => id)
+      const toResource = async (row: DomainReport) => toReportResource(row, await isKnown(row))
+      const page = await awaitItems(buildPage(await reportsBefore(read, place), limit, toResource, ({ id }) => id))
       return json(200, { ...page, summary })
     },
   })
@@ -76,18 +76,21 @@ function showRoute({ read }: Store): Route {
     params: { reportId: 'Id of the report.' },
     answers: { 200: { description: 'The report.', schema: detailedReport } },
     refusals: ['domain_not_found', 'not_found'],
-    run: (call) => {
-      const ref = refOfCall(read, call)
+    run: async (call) => {
+      const ref = await refOfCall(read, call)
       const { reportId: id = '' } = call.params
-      const [report] = reportById(read, { ...ref, id })
-      const [stored] = rowsOfReport(read, { workspaceId: ref.workspaceId, id })
+      const [report] = await reportById(read, { ...ref, id })
+      const [stored] = await rowsOfReport(read, { workspaceId: ref.workspaceId, id })
       if (report === undefined || stored === undefined) throw notFound('not-found', 'report', id)
-      return json(200, { ...toReportResource(report, rememberReceivers(read)(report)), rows: parseJson(stored.rows) })
+      return json(200, {
+        ...toReportResource(report, await rememberReceivers(read)(report)),
+        rows: parseJson(stored.rows),
+      })
     },
   })
 }
 
-function refOfCall(read: Read, call: Call<unknown, unknown>): DomainOfReport {
-  const { id: domainId, workspace_id: workspaceId } = domainOfCall(read, call)
+async function refOfCall(read: Read, call: Call<unknown, unknown>): Promise<DomainOfReport> {
+  const { id: domainId, workspace_id: workspaceId } = await domainOfCall(read, call)
   return { workspaceId, domainId }
 }

@@ -31,8 +31,8 @@ export function domainSearchRoute({ read }: { readonly read: Read }): Route {
     query,
     answers: { 200: { description: `At most ${MAX_SHOWN} names.`, schema: found } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { beginning = '' } }) => {
-      const { names, hasMore } = searchVerifiedDomains(read, { workspaceId, beginning, limit: MAX_SHOWN })
+    run: async ({ principal: { workspaceId }, query: { beginning = '' } }) => {
+      const { names, hasMore } = await searchVerifiedDomains(read, { workspaceId, beginning, limit: MAX_SHOWN })
       return json(200, { data: [...names], has_more: hasMore })
     },
   })

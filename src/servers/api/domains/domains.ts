@@ -67,8 +67,8 @@ function registerRoute(deps: DomainDeps): Route {
       const row = await registerDomain(deps, { workspaceId, domain, inbound, forced: false, ...act }, true)
       await changeDomain(deps, row, tracking, act)
       deps.changes.domainChanged({ workspaceId, domain })
-      const [registered = row] = domainById(deps.read, { workspaceId, id: row.id })
-      return json(201, readDomain(deps.read, registered, deps.names))
+      const [registered = row] = await domainById(deps.read, { workspaceId, id: row.id })
+      return json(201, await readDomain(deps.read, registered, deps.names))
     },
   })
 }
@@ -102,7 +102,7 @@ function getRoute({ read, names }: DomainDeps): Route {
     summary: 'Show a sending domain',
     answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found'],
-    run: (call) => json(200, readDomain(read, domainOfCall(read, call), names)),
+    run: async (call) => json(200, await readDomain(read, await domainOfCall(read, call), names)),
   })
 }
 
@@ -120,28 +120,32 @@ function patchRoute(deps: DomainDeps): Route {
     answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
-      const row = domainOfCall(deps.read, call)
+      const row = await domainOfCall(deps.read, call)
       const { principal, now } = call
       const act = { actor: actorOf(principal), now }
-      if (!(await tryCommit(changeDomain(deps, row, toDomainChange(deps.read, row, call.body), act))))
+      if (!(await tryCommit(changeDomain(deps, row, await toDomainChange(deps.read, row, call.body), act))))
         throw domainNotFound(row.id)
       deps.changes.domainChanged(domainRefOf(row))
-      return json(200, readDomain(deps.read, domainOfCall(deps.read, call), deps.names))
+      return json(200, await readDomain(deps.read, await domainOfCall(deps.read, call), deps.names))
     },
   })
 }
 
 /** `blocked_addresses` is the complete new list; the change has the difference to the present one. */
-function toDomainChange(
+async function toDomainChange(
   read: Read,
   row: SendingDomain,
   { blocked_addresses: blocked, inbound_policy: policy, ...given }: DomainChangeRequest,
-): DomainChange {
+): Promise<DomainChange> {
   const switches = { ...switchesOf(given), inboundPolicy: policy }
   if (blocked === undefined) return switches
   const { domain } = row
   const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
-  return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
+  return {
+    ...switches,
+    block: [...block],
+    unblock: (await listBlockedLocalParts(read, row)).filter((key) => !block.has(key)),
+  }
 }
 
 function verifyRoute(deps: DomainDeps): Route {
@@ -163,14 +167,14 @@ function verifyRoute(deps: DomainDeps): Route {
       'gateway_timeout',
     ],
     run: async (call): Promise<Answer> => {
-      const row = domainOfCall(deps.read, call)
+      const row = await domainOfCall(deps.read, call)
       const { principal, now } = call
       deps.lookups.count(row.id, now)
       const checked = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
         deps.changes.domainChanged(domainRefOf(row)),
       )
       if (checked === undefined) throw domainNotFound(row.id)
-      return json(200, readDomain(deps.read, checked.row, deps.names))
+      return json(200, await readDomain(deps.read, checked.row, deps.names))
     },
   })
 }
@@ -187,12 +191,12 @@ function rotateRoute(deps: DomainDeps): Route {
     answers: { 200: { description: 'The domain.', schema: domainAlone } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {
-      const row = domainOfCall(deps.read, call)
+      const row = await domainOfCall(deps.read, call)
       const { principal, now } = call
       deps.lookups.count(row.id, now)
       await rotateKeys(deps, row, { actor: actorOf(principal), now })
       deps.changes.domainChanged(domainRefOf(row))
-      return json(200, readDomain(deps.read, domainOfCall(deps.read, call), deps.names))
+      return json(200, await readDomain(deps.read, await domainOfCall(deps.read, call), deps.names))
     },
   })
 }
@@ -214,7 +218,7 @@ function removeRoute(deps: DomainDeps): Route {
     },
     refusals: ['domain_not_found'],
     run: async (call): Promise<Answer> => {
-      const row = domainOfCall(deps.read, call)
+      const row = await domainOfCall(deps.read, call)
       const { principal, now: at } = call
       if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
       deps.changes.domainDeleted({ ...domainRefOf(row), at })

@@ -1,5 +1,7 @@
 /** The fields of forwarding rules in requests and answers. */
+
 import { z } from 'zod'
+import { filterAsync } from '../../../base/platform/async-filter.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
@@ -62,13 +64,13 @@ export const forward = z
   })
   .meta({ id: 'Forward' })
 
-export function toForwardResource(read: Read, rule: ForwardRule): z.output<typeof forward> {
+export async function toForwardResource(read: Read, rule: ForwardRule): Promise<z.output<typeof forward>> {
   const to = parseJson(rule.targets)
   return {
     id: rule.id,
     match: rule.local_part,
     to: [...to],
-    unconfirmed: to.filter((target) => !isConfirmed(read, rule.workspace_id, target)),
+    unconfirmed: [...(await filterAsync(to, async (target) => !(await isConfirmed(read, rule.workspace_id, target))))],
     webhook_id: rule.webhook_id,
     keep: rule.keep === 1,
     enabled: rule.enabled === 1,

@@ -75,8 +75,8 @@ function idOf({ secret }: TargetPageDeps, { params: { token = '' } }: OpenCall):
   return parseTargetToken(secret, token)
 }
 
-function answer({ read, showPage, unknownLinkPage }: TargetPageDeps, id: string | null): Answer {
-  const [row] = id === null ? [] : targetById(read, { id })
+async function answer({ read, showPage, unknownLinkPage }: TargetPageDeps, id: string | null): Promise<Answer> {
+  const [row] = id === null ? [] : await targetById(read, { id })
   if (row === undefined) return { kind: 'page', ...unknownLinkPage }
   const { address, workspace, confirmed_at: confirmedAt } = row
   return { kind: 'page', ...showPage({ address, workspace, isConfirmed: confirmedAt !== null }) }

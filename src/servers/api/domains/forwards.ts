@@ -3,7 +3,6 @@
  *
  * A rule and the mails that ask its addresses are one commit. Changes are in the audit log as changes of the domain.
  */
-
 import { z } from 'zod'
 import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -49,7 +48,7 @@ export interface ForwardRouteDeps extends Store {
     domain: string,
     workspaceId: string,
     now: number,
-  ) => readonly ServiceNotice[]
+  ) => Promise<readonly ServiceNotice[]>
   readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
@@ -87,16 +86,17 @@ function createRoute(deps: RuleDeps): Route {
     refusals: ['domain_not_found', 'domain_not_verified', 'webhook_not_found', 'conflict'],
     run: async (call): Promise<Answer> => {
       const { body, principal, now } = call
-      const domain = receivingDomainOf(deps, call)
+      const domain = await receivingDomainOf(deps, call)
       const local_part = parseMatch(body.match, domain.domain)
-      requireCapacity(deps, domain)
-      const values = toValues(deps, domain, local_part, body, { to: [], webhook_id: null, keep: true, enabled: true })
+      await requireCapacity(deps, domain)
+      const before = { to: [], webhook_id: null, keep: true, enabled: true }
+      const values = await toValues(deps, domain, local_part, body, before)
       const place = { id: uuidv7(now), workspace_id: domain.workspace_id, domain_id: domain.id }
       const rule: ForwardRule = { ...place, local_part, ...values, created_at: now }
       if (!(await deps.inTurn(() => commitRule(deps, domain, rule, [insertRule(rule)], { principal, now })))) {
         throw new Refusal('conflict', `the domain has a rule for ${local_part} already`, { field: 'match' })
       }
-      return json(201, toForwardResource(deps.read, rule))
+      return json(201, await toForwardResource(deps.read, rule))
     },
   })
 }
@@ -111,10 +111,10 @@ function listRoute(deps: ForwardRouteDeps): Route {
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(forward) }) } },
     refusals: ['domain_not_found'],
-    run: (call) => {
-      const { workspace_id: workspaceId, id: domainId } = domainOfCall(deps, call)
-      const rows = sliceOf(rulesOfDomain(deps.read, { workspaceId, domainId }), call.query)
-      return json(200, { data: rows.map((rule) => toForwardResource(deps.read, rule)) })
+    run: async (call) => {
+      const { workspace_id: workspaceId, id: domainId } = await domainOfCall(deps, call)
+      const rows = sliceOf(await rulesOfDomain(deps.read, { workspaceId, domainId }), call.query)
+      return json(200, { data: await Promise.all(rows.map((rule) => toForwardResource(deps.read, rule))) })
     },
   })
 }
@@ -129,7 +129,8 @@ function getRoute(deps: ForwardRouteDeps): Route {
     summary: 'Show a forwarding rule',
     answers: { 200: { description: 'The rule.', schema: forward } },
     refusals: ['domain_not_found', 'not_found'],
-    run: (call) => json(200, toForwardResource(deps.read, ruleOfCall(deps, domainOfCall(deps, call), call))),
+    run: async (call) =>
+      json(200, await toForwardResource(deps.read, await ruleOfCall(deps, await domainOfCall(deps, call), call))),
   })
 }
 
@@ -147,9 +148,9 @@ function patchRoute(deps: RuleDeps): Route {
     refusals: ['domain_not_found', 'domain_not_verified', 'not_found', 'webhook_not_found'],
     run: async (call): Promise<Answer> => {
       const { body, principal, now } = call
-      const domain = receivingDomainOf(deps, call)
-      const old = ruleOfCall(deps, domain, call)
-      const values = toValues(deps, domain, old.local_part, body, {
+      const domain = await receivingDomainOf(deps, call)
+      const old = await ruleOfCall(deps, domain, call)
+      const values = await toValues(deps, domain, old.local_part, body, {
         to: parseJson(old.targets),
         webhook_id: old.webhook_id,
         keep: old.keep === 1,
@@ -159,7 +160,7 @@ function patchRoute(deps: RuleDeps): Route {
       const change = updateRule({ ...values, workspaceId: domain.workspace_id, domainId: domain.id, id: old.id })
       if (!(await deps.inTurn(() => commitRule(deps, domain, rule, [change], { principal, now }))))
         throw ruleNotFound(old.id)
-      return json(200, toForwardResource(deps.read, rule))
+      return json(200, await toForwardResource(deps.read, rule))
     },
   })
 }
@@ -177,8 +178,8 @@ function removeRoute(deps: ForwardRouteDeps): Route {
     refusals: ['domain_not_found', 'not_found'],
     run: async (call): Promise<Answer> => {
       const { principal, now } = call
-      const domain = domainOfCall(deps, call)
-      const rule = ruleOfCall(deps, domain, call)
+      const domain = await domainOfCall(deps, call)
+      const rule = await ruleOfCall(deps, domain, call)
       const { workspace_id: workspaceId, id: domainId } = domain
       const writes = [
         deleteRule({ workspaceId, domainId, id: rule.id }),
@@ -201,20 +202,20 @@ interface RuleInput {
 type RuleValues = Pick<ForwardRule, 'targets' | 'webhook_id' | 'keep' | 'enabled'>
 
 /** Throws a Refusal if the rule would do nothing, would go in a circle, or names a webhook that does not exist. */
-function toValues(
+async function toValues(
   { read }: Store,
   { workspace_id: workspaceId, domain }: SendingDomain,
   match: string,
   input: RuleInput,
   before: Required<RuleInput>,
-): RuleValues {
+): Promise<RuleValues> {
   const targets = [...new Set(input.to ?? before.to ?? [])]
   const webhook = input.webhook_id === undefined ? (before.webhook_id ?? null) : input.webhook_id
   if (targets.length === 0 && webhook === null) {
     throw new Refusal('invalid-parameter', 'to: a rule needs an address or a webhook_id', { field: 'to' })
   }
   requireNoLoop(match, domain, targets)
-  if (webhook !== null && input.webhook_id !== undefined) requireWebhook(read, { workspaceId, id: webhook })
+  if (webhook !== null && input.webhook_id !== undefined) await requireWebhook(read, { workspaceId, id: webhook })
   return {
     targets: toJson(targets),
     webhook_id: webhook,
@@ -234,8 +235,8 @@ async function commitRule(
   act: Act,
 ): Promise<boolean> {
   const { workspace_id: workspaceId, domain: name } = domain
-  const requests = requestTargets(deps.read, workspaceId, parseJson(rule.targets), act.now)
-  const notices = deps.buildRequests(requests.asked, name, workspaceId, act.now)
+  const requests = await requestTargets(deps.read, workspaceId, parseJson(rule.targets), act.now)
+  const notices = await deps.buildRequests(requests.asked, name, workspaceId, act.now)
   const writes = [
     ...change,
     ...requests.writes,
@@ -257,33 +258,36 @@ function auditEntryOf(
   return recordAuditEntry({ workspaceId, actor, action: 'domain.changed', target, at, details: { domain, ...details } })
 }
 
-function requireCapacity({ read }: Store, { workspace_id: workspaceId, id: domainId }: SendingDomain): void {
-  if (rulesOfDomain(read, { workspaceId, domainId }).length < MAX_RULES) return
+async function requireCapacity(
+  { read }: Store,
+  { workspace_id: workspaceId, id: domainId }: SendingDomain,
+): Promise<void> {
+  if ((await rulesOfDomain(read, { workspaceId, domainId })).length < MAX_RULES) return
   throw new Refusal('invalid-parameter', `match: a domain may have ${MAX_RULES} rules`, { field: 'match' })
 }
 
 /** The domain, if it is verified and receives mail. */
-function receivingDomainOf(deps: Store, call: AnyCall): SendingDomain {
-  const domain = domainOfCall(deps, call)
+async function receivingDomainOf(deps: Store, call: AnyCall): Promise<SendingDomain> {
+  const domain = await domainOfCall(deps, call)
   if (domain.status === 'verified' && domain.inbound === 1) return domain
   throw new Refusal('domain-not-verified', `${domain.domain} must be verified and receive mail (inbound)`, {
     domain: domain.domain,
   })
 }
 
-function domainOfCall({ read }: Store, call: AnyCall): SendingDomain {
+async function domainOfCall({ read }: Store, call: AnyCall): Promise<SendingDomain> {
   const { id = '' } = call.params
-  const [row] = domainById(read, { workspaceId: call.principal.workspaceId, id })
+  const [row] = await domainById(read, { workspaceId: call.principal.workspaceId, id })
   if (row === undefined) throw notFound('domain-not-found', 'domain', id)
   return row
 }
 
-function ruleOfCall(
+async function ruleOfCall(
   { read }: Store,
   { workspace_id: workspaceId, id: domainId }: SendingDomain,
   { params: { forward_id: id = '' } }: AnyCall,
-): ForwardRule {
-  const [rule] = ruleById(read, { workspaceId, domainId, id })
+): Promise<ForwardRule> {
+  const [rule] = await ruleById(read, { workspaceId, domainId, id })
   if (rule === undefined) throw ruleNotFound(id)
   return rule
 }

@@ -43,10 +43,10 @@ export function clicksRoute({ read }: { readonly read: Read }): Route {
       'message of a broadcast only the first click is recorded.',
     answers: { 200: { description: 'The clicks', schema: clickStatistics } },
     refusals: ['email_not_found'],
-    run: ({ principal, params: { id = '' } }) => {
-      const email = requireVisibleEmail(read, viewerOf(principal), id)
+    run: async ({ principal, params: { id = '' } }) => {
+      const email = await requireVisibleEmail(read, viewerOf(principal), id)
       const key = { workspaceId: email.workspace_id, emailId: email.id }
-      return json(200, email.broadcast_id === null ? readStatistics(read, key) : readFirstClick(read, key))
+      return json(200, email.broadcast_id === null ? await readStatistics(read, key) : await readFirstClick(read, key))
     },
   })
 }
@@ -57,8 +57,8 @@ interface EmailKey {
 }
 
 /** Reads the first click of a message of a broadcast. */
-function readFirstClick(read: Read, email: EmailKey): z.output<typeof clickStatistics> {
-  const [click] = firstClickOf(read, email)
+async function readFirstClick(read: Read, email: EmailKey): Promise<z.output<typeof clickStatistics>> {
+  const [click] = await firstClickOf(read, email)
   return {
     email_id: email.emailId,
     clicked: click !== undefined,
@@ -69,8 +69,8 @@ function readFirstClick(read: Read, email: EmailKey): z.output<typeof clickStati
   }
 }
 
-function readStatistics(read: Read, email: EmailKey): z.output<typeof clickStatistics> {
-  const [totals] = clickTotals(read, email)
+async function readStatistics(read: Read, email: EmailKey): Promise<z.output<typeof clickStatistics>> {
+  const [totals] = await clickTotals(read, email)
   const { links = 0, clicks = null, first_clicked_at: first = null } = totals ?? {}
   return {
     email_id: email.emailId,
@@ -78,7 +78,7 @@ function readStatistics(read: Read, email: EmailKey): z.output<typeof clickStati
     first_clicked_at: first === null ? null : formatTimestamp(first),
     total_clicks: clicks ?? 0,
     unique_links_clicked: links,
-    links: clickedLinks(read, email).flatMap(({ url, clicks, last_clicked_at: last }) =>
+    links: (await clickedLinks(read, email)).flatMap(({ url, clicks, last_clicked_at: last }) =>
       last === null ? [] : [{ url, clicks, last_clicked_at: formatTimestamp(last) }],
     ),
   }

@@ -84,7 +84,7 @@ export class EmailAcceptance {
   /** Rejects with a Refusal if the email may not be sent. */
   async accept<Item>(call: AnyCall, request: EmailRequest, style: EmailStyle<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
-    const before = this.findEarlier(call, use)
+    const before = await this.findEarlier(call, use)
     if (before !== null) return repeated(before)
     requireDiskSpace(this.deps)
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
@@ -107,11 +107,11 @@ export class EmailAcceptance {
    */
   async acceptAll<Item>(call: AnyCall, requests: RequestList, style: BatchStyle<Item>): Promise<Accepted> {
     const use = parseIdempotencyKey(call)
-    const before = this.findEarlier(call, use)
+    const before = await this.findEarlier(call, use)
     if (before?.progress === null) return repeated(before)
     requireDiskSpace(this.deps)
     const left = requests.length - (before?.progress ?? 0)
-    const refusal = this.deps.refusalOf(call.principal.workspaceId, left, call.now)
+    const refusal = await this.deps.refusalOf(call.principal.workspaceId, left, call.now)
     if (refusal !== null) throw refusal
     const stored = new StoredParts(this.deps.storedParts, call.principal.workspaceId, call.now)
     try {
@@ -122,8 +122,8 @@ export class EmailAcceptance {
     }
   }
 
-  private findEarlier({ now }: AnyCall, use: KeyUse | null): EarlierUse | null {
-    return use === null ? null : findEarlierUse(this.deps.read, use, now)
+  private async findEarlier({ now }: AnyCall, use: KeyUse | null): Promise<EarlierUse | null> {
+    return use === null ? null : await findEarlierUse(this.deps.read, use, now)
   }
 }
 

@@ -93,14 +93,14 @@ export function listRoute({ read }: { readonly read: Read }): Route {
       principal: { workspaceId },
       query: { status = null, broadcast_id: broadcastId = null, ...place },
     }) => {
-      if (broadcastId !== null) requireKnownBroadcast(read, { workspaceId, id: broadcastId })
+      if (broadcastId !== null) await requireKnownBroadcast(read, { workspaceId, id: broadcastId })
       const filter = { workspaceId, status, broadcastId }
       const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
       if (metaOf === null) {
         return json(200, buildList(await listEmails(read, filter, withNext(slice)), slice.limit, asLimitItem))
       }
       const rows = await listEmails(read, filter, slice)
-      const meta = metaOf(countEmails(read, filter))
+      const meta = metaOf(await countEmails(read, filter))
       return json(200, { success: true, data: rows.map(asPageItem), meta } satisfies z.infer<typeof pageForm>)
     },
   })

@@ -66,10 +66,10 @@ export class MessageAcceptance {
   }
 
   /** What an answer says of an email that was accepted. */
-  describe({ workspaceId }: Principal, id: string): CreatedEmail {
-    const [email] = emailById(this.deps.read, { workspaceId, id })
+  async describe({ workspaceId }: Principal, id: string): Promise<CreatedEmail> {
+    const [email] = await emailById(this.deps.read, { workspaceId, id })
     if (email === undefined) throw new Error('an accepted email is not there')
-    const suppressed = recipientsOfEmail(this.deps.read, { workspaceId, emailId: id })
+    const suppressed = (await recipientsOfEmail(this.deps.read, { workspaceId, emailId: id }))
       .filter(({ status }) => status === 'suppressed')
       .map(({ address }) => address)
     return describeCreated(email, { from: email.from_email, to: parseJson(email.to_emails), suppressed })

@@ -43,7 +43,7 @@ function actRoute(act: OwnAct, deps: ActDeps): Route {
     answers: { 200: { description: 'At least one was changed', schema: changed } },
     refusals: ['email_not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { recipient_ids: recipientIds }, now }) => {
-      const { workspace_id: workspaceId } = requireVisibleEmail(deps.read, viewerOf(principal), id)
+      const { workspace_id: workspaceId } = await requireVisibleEmail(deps.read, viewerOf(principal), id)
       const chosen = { workspaceId, emailId: id, recipientIds, actor: actorOf(principal) }
       const ids = await changeOwnEntries(deps, act, chosen, now)
       if (act !== 'hold') deps.delivery.runner.markDue(workspaceId, now)

@@ -81,7 +81,8 @@ async function resolveTextContent(
     const bodies = { html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }
     return { ...bodies, subject, hasUnsubscribeLink: false, templateId: null }
   }
-  const template = alias === undefined ? stored.requireTemplate(id ?? '') : stored.requireTemplateByAlias(alias)
+  const template =
+    alias === undefined ? await stored.requireTemplate(id ?? '') : await stored.requireTemplateByAlias(alias)
   const words = await stored.fillTemplate({ template, data, from: request.from.address, recipientId })
   stored.hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
   return { ...words, templateId: template.id }
@@ -105,11 +106,13 @@ async function resolveFileContent(
 ): Promise<FileContent> {
   if (attachments.length + inline_images.length === 0) return noFiles
   const files: ResolvedFile<Attachment>[] = []
-  const images = inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored))
+  const images = await Promise.all(
+    inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored)),
+  )
   for (const [place, file] of attachments.entries()) {
     const image = toInlineImage(file)
-    if (image === null) files.push(resolveAttachment(file, `attachments[${place}]`, stored))
-    else images.push(resolveImage(image, `attachments[${place}]`, stored))
+    if (image === null) files.push(await resolveAttachment(file, `attachments[${place}]`, stored))
+    else images.push(await resolveImage(image, `attachments[${place}]`, stored))
   }
   const all = [...files, ...images]
   checkSize(base64SizeOf(all.reduce((sum, { size }) => sum + size, 0)))
@@ -139,9 +142,13 @@ export async function resolveAttachments(
   return (await resolveFileContent({ attachments, inline_images: [] }, stored)).attachments
 }
 
-function resolveAttachment(file: RequestedAttachment, field: string, stored: StoredParts): ResolvedFile<Attachment> {
+async function resolveAttachment(
+  file: RequestedAttachment,
+  field: string,
+  stored: StoredParts,
+): Promise<ResolvedFile<Attachment>> {
   if ('file_cache_key' in file) {
-    const row = stored.requireFile(field, file.file_cache_key)
+    const row = await stored.requireFile(field, file.file_cache_key)
     const { name = row.name } = file
     const read = async (): Promise<Attachment> => ({
       filename: name,
@@ -155,10 +162,14 @@ function resolveAttachment(file: RequestedAttachment, field: string, stored: Sto
   return { size: content.length, cached: false, read: () => ({ filename, content, contentType, isOwn: true }) }
 }
 
-function resolveImage(image: RequestedImage, field: string, stored: StoredParts): ResolvedFile<InlineImage> {
+async function resolveImage(
+  image: RequestedImage,
+  field: string,
+  stored: StoredParts,
+): Promise<ResolvedFile<InlineImage>> {
   const { cid } = image
   if ('file_cache_key' in image) {
-    const row = stored.requireFile(field, image.file_cache_key)
+    const row = await stored.requireFile(field, image.file_cache_key)
     const { name: filename, content_type: contentType, size } = row
     const read = async (): Promise<InlineImage> => ({
       ...{ cid, filename, contentType },

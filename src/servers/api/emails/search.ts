@@ -80,7 +80,7 @@ export function searchRoute({ read }: { readonly read: Read }): Route {
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, query: { limit, cursor: after, ...filters } }) => {
       const search = { workspaceId, ...toSearch(filters) }
-      if (search.broadcastId !== null) requireKnownBroadcast(read, { workspaceId, id: search.broadcastId })
+      if (search.broadcastId !== null) await requireKnownBroadcast(read, { workspaceId, id: search.broadcastId })
       const { emails, next } = await searchEmails(read, search, { after, limit })
       return json(200, {
         data: emails.map(toFoundEmail),

@@ -33,7 +33,7 @@ async function sendMessage(messages: MessageAcceptance, call: Call<undefined, Bu
   const to = readAddresses(query, 'to')
   const given = { raw, from, to: to.length === 0 ? undefined : to }
   const id = await messages.accept(principal, given, { idempotencyKey: header('idempotency-key') ?? null })
-  return { kind: 'json', status: 201, body: messages.describe(principal, id), emails: [id] }
+  return { kind: 'json', status: 201, body: await messages.describe(principal, id), emails: [id] }
 }
 
 /** The addresses of a parameter of the query, which may be repeated. */

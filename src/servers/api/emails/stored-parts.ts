@@ -40,15 +40,15 @@ export class StoredParts {
   }
 
   /** Throws a Refusal `template-not-found`. */
-  requireTemplate(id: string): ParsedTemplate {
-    const found = this.deps.templates.find(this.workspaceId, id)
+  async requireTemplate(id: string): Promise<ParsedTemplate> {
+    const found = await this.deps.templates.find(this.workspaceId, id)
     if (found === undefined) throw notFound('template-not-found', 'template', id)
     return found
   }
 
   /** `name` is its alias, or its id. Throws a Refusal `template-not-found`. */
-  requireTemplateByAlias(name: string): ParsedTemplate {
-    const [row] = templateIdByAlias(this.deps.read, { workspaceId: this.workspaceId, alias: name })
+  async requireTemplateByAlias(name: string): Promise<ParsedTemplate> {
+    const [row] = await templateIdByAlias(this.deps.read, { workspaceId: this.workspaceId, alias: name })
     return this.requireTemplate(row?.id ?? name)
   }
 
@@ -57,9 +57,9 @@ export class StoredParts {
   }
 
   /** `field` is the field of the request. Throws a Refusal `invalid-parameter`. */
-  requireFile(field: string, key: string): CachedFile {
+  async requireFile(field: string, key: string): Promise<CachedFile> {
     const { workspaceId } = this
-    const known = this.used.get(key)?.file ?? findFile(this.deps.read, { workspaceId, key })
+    const known = this.used.get(key)?.file ?? (await findFile(this.deps.read, { workspaceId, key }))
     return known ?? refuseUnknownFile(field, key)
   }
 

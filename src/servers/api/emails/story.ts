@@ -53,9 +53,9 @@ export function storyRoute({ read }: { readonly read: Read }): Route {
     summary: 'Read what happened to an email, attempt by attempt, and what comes next',
     answers: { 200: { description: 'The story', schema: story } },
     refusals: ['email_not_found'],
-    run: ({ principal, params: { id = '' } }) => {
-      const { workspace_id: workspaceId } = requireVisibleEmail(read, viewerOf(principal), id)
-      const details = readEmailDetails(read, { workspaceId, id })
+    run: async ({ principal, params: { id = '' } }) => {
+      const { workspace_id: workspaceId } = await requireVisibleEmail(read, viewerOf(principal), id)
+      const details = await readEmailDetails(read, { workspaceId, id })
       if (details === null) throw notFound('email-not-found', 'email', id)
       return json(200, toStory(details))
     },

@@ -98,8 +98,8 @@ function emailRoute(read: Read): Route {
     query: emailQuery,
     answers: { 200: { description: 'A page.', schema: page } },
     refusals: ['email_not_found', 'invalid_email_address'],
-    run: ({ principal, params: { id = '' }, query }) => {
-      const { workspace_id: workspaceId } = requireVisibleEmail(read, viewerOf(principal), id)
+    run: async ({ principal, params: { id = '' }, query }) => {
+      const { workspace_id: workspaceId } = await requireVisibleEmail(read, viewerOf(principal), id)
       return answerPage(read, { workspaceId, emailId: id }, query)
     },
   })

@@ -46,7 +46,7 @@ export function exportDownloadRoute(deps: ExportDeps): Route {
 }
 
 async function buildDownload({ read, folder, lifetime }: ExportDeps, ref: ExportRef, now: number): Promise<FileAnswer> {
-  const [row] = exportById(read, ref)
+  const [row] = await exportById(read, ref)
   if (row?.status === 'processing') {
     throw new Refusal('conflict', 'the export is processing: there is no file yet', { id: ref.id })
   }

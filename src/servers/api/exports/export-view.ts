@@ -26,8 +26,8 @@ export function exportViewRoute(deps: ExportDeps): Route {
     summary: 'List the exports with their ranges, newest first',
     answers: { 200: { description: 'All that are kept.', schema: z.strictObject({ data: z.array(exportView) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, now }) => {
-      const data = listExports(read, { workspaceId }).map((row) => ({
+    run: async ({ principal: { workspaceId }, now }) => {
+      const data = (await listExports(read, { workspaceId })).map((row) => ({
         ...toExportResource(deps, row, now),
         from: iso(row.from_at),
         to: iso(row.to_at),

@@ -152,8 +152,10 @@ function listRoute(deps: ExportDeps): Route {
       200: { description: 'All that are kept.', schema: z.strictObject({ data: z.array(exportResource) }) },
     },
     refusals: [],
-    run: ({ principal: { workspaceId }, now }) =>
-      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toExportResource(deps, row, now)) }),
+    run: async ({ principal: { workspaceId }, now }) =>
+      json(200, {
+        data: (await listExports(deps.read, { workspaceId })).map((row) => toExportResource(deps, row, now)),
+      }),
   })
 }
 

@@ -62,6 +62,15 @@ export interface FileAnswer {
   readonly file: ReadableFile
 }
 
-export const json = (status: number, body: unknown): Answer => ({ kind: 'json', status, body })
+/** The same type, or `never` where it has a promise, which JSON would show as `{}`. */
+type Settled<Body> =
+  Body extends PromiseLike<unknown>
+    ? never
+    : Body extends object
+      ? { readonly [Name in keyof Body]: Settled<Body[Name]> }
+      : Body
+
+/** What is read for the body is awaited before. */
+export const json = <Body>(status: number, body: Body & Settled<Body>): Answer => ({ kind: 'json', status, body })
 /** 204 without a body. */
 export const noContent: Answer = { kind: 'nothing' }

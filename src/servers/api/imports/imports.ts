@@ -108,8 +108,8 @@ export function importRoute({ read }: { readonly read: Read }): Route {
     description: `A finished import is kept for 30 days. At most ${MAX_PENDING_IMPORTS} imports of a workspace run or wait.`,
     answers: { 200: { description: 'The import.', schema: importResource } },
     refusals: ['not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      const [row] = importById(read, { workspaceId, id })
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const [row] = await importById(read, { workspaceId, id })
       if (row === undefined) throw notFound('not-found', 'import', id)
       return json(200, toImportResource(row))
     },

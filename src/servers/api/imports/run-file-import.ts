@@ -40,7 +40,7 @@ interface FileImport<Report> {
   /** The options of the request that the import keeps. */
   readonly options: ImportOptions
   /** Throws a Refusal when the import is not possible. Called before the file is stored. */
-  readonly check?: () => unknown
+  readonly check?: () => Promise<unknown>
   /** Rejects with a Refusal for a file that cannot be imported. */
   readonly countRows: (file: Buffer) => Promise<number>
   readonly importRows: (file: Buffer, journal: ImportJournal<Report>) => Promise<Report>
@@ -57,8 +57,11 @@ export function runFileImport<Report>(
 ): Promise<Answer> {
   return withFileInMemory(uploaded, deps.files, workspaceId, async (file) => {
     const total = await countRows(file)
-    if (total <= MAX_SYNC_ROWS) return json(200, await importRows(file, createDirectJournal(deps.read, workspaceId)))
-    check?.()
+    if (total <= MAX_SYNC_ROWS) {
+      const body = await importRows(file, createDirectJournal(deps.read, workspaceId))
+      return { kind: 'json', status: 200, body }
+    }
+    await check?.()
     const ref = await beginImport(deps, { workspaceId, options, file, total }, now)
     deps.imports.begin(ref)
     return json(202, { data: { import_id: ref.id, status: 'processing' } })

@@ -65,9 +65,9 @@ export async function listAttachments(
   deps: AttachmentDeps,
   { principal: { workspaceId }, params: { id = '' }, now }: Call<unknown, unknown>,
 ): Promise<readonly z.output<typeof attachment>[]> {
-  const email = requireInboundEmail(deps.read, workspaceId, id)
+  const email = await requireInboundEmail(deps.read, workspaceId, id)
   const { attachments } = await readParts(deps, workspaceId, email.id)
-  requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
+  await requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
   const expiresAt = now + LINK_LIFETIME
   return attachments.map((part, place) => ({
     ...toAttachmentResource(email.id, part, place),
@@ -130,10 +130,10 @@ async function downloadAttachment(
   verifyLink(secret, partsOfAttachmentLink(linked, place), signature)
   refuseExpired(linked, now)
   const inbound = { workspaceId, id }
-  const isThere = (): boolean => inboundById(read, inbound).length > 0
-  if (!isThere()) throw inboundEmailNotFound(id)
+  const isThere = async (): Promise<boolean> => (await inboundById(read, inbound)).length > 0
+  if (!(await isThere())) throw inboundEmailNotFound(id)
   const result = await mime.readAttachment(workspaceId, () => readInboundRaw(read, inbound), place)
-  if (!isThere()) throw inboundEmailNotFound(id)
+  if (!(await isThere())) throw inboundEmailNotFound(id)
   if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
   const { attachment: part, bytes } = result
   return {
@@ -173,7 +173,7 @@ export function messageDownloadRoute(deps: AttachmentDeps): Route {
       verifyLink(deps.secret, partsOfMessageLink(linked), signature)
       refuseExpired(linked, now)
       const inbound = { workspaceId, id }
-      if (inboundById(deps.read, inbound).length === 0) throw inboundEmailNotFound(id)
+      if ((await inboundById(deps.read, inbound)).length === 0) throw inboundEmailNotFound(id)
       const bytes = await readInboundRaw(deps.read, inbound)
       if (bytes === undefined) throw notFound('not-found', 'message kept of inbound email', id)
       return { kind: 'bytes', type: 'message/rfc822', bytes, headers: buildDownloadHeaders(`${id}.eml`) }

@@ -43,7 +43,7 @@ export function feedbackRoute(deps: InboundDeps): Route {
     answers: { 200: { description: 'It is learned.', schema: feedbackAnswer } },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, body: { verdict }, now }) => {
-      const [email] = inboundById(deps.read, { workspaceId, id })
+      const [email] = await inboundById(deps.read, { workspaceId, id })
       if (email === undefined) throw notFound('not-found', 'inbound email', id)
       const lesson = { workspaceId, verdict, ...(await readLesson(deps, email)), at: now }
       const status = spamStatusOf[verdict]

@@ -37,9 +37,9 @@ export function inboundForwardsRoute({ read }: { readonly read: Read }): Route {
       200: { description: 'An entry for each address.', schema: z.strictObject({ data: z.array(forwarded) }) },
     },
     refusals: ['not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
-      requireInboundEmail(read, workspaceId, id)
-      const rows = forwardsOfInbound(read, { workspaceId, id })
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
+      await requireInboundEmail(read, workspaceId, id)
+      const rows = await forwardsOfInbound(read, { workspaceId, id })
       return json(200, {
         data: rows.map(({ target, rule_id, status, reason, state, last_response }) => ({
           to: target,

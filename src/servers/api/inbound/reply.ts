@@ -67,7 +67,7 @@ async function createReply(
 ): Promise<Answer> {
   const { read, composer, committer } = deps
   const inboundRef = { workspaceId: principal.workspaceId, id: params['id'] ?? '' }
-  const [email] = inboundById(read, inboundRef)
+  const [email] = await inboundById(read, inboundRef)
   if (email === undefined) throw notFound('not-found', 'inbound email', inboundRef.id)
   requireDiskSpace(deps)
   const stored = new StoredParts(deps.storedParts, principal.workspaceId, now)

@@ -77,10 +77,10 @@ export function inboundShowRoute(deps: InboundDeps): Route {
     answers: { 200: { description: 'The email', schema: record } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
-      requireInboundEmail(deps.read, workspaceId, id)
+      await requireInboundEmail(deps.read, workspaceId, id)
       const parts = await readParts(deps, workspaceId, id)
       // It is read again after parsing, which takes time: the answer shows the present state.
-      const bytes = toRecordJson(recordOf(requireInboundEmail(deps.read, workspaceId, id), parts), parts)
+      const bytes = toRecordJson(recordOf(await requireInboundEmail(deps.read, workspaceId, id), parts), parts)
       return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
   })
@@ -97,7 +97,7 @@ export function inboundRawRoute({ read }: InboundDeps): Route {
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
-      requireInboundEmail(read, workspaceId, id)
+      await requireInboundEmail(read, workspaceId, id)
       const raw = await readInboundRaw(read, { workspaceId, id })
       if (raw === undefined) throw notFound('not-found', 'message kept of inbound email', id)
       return { kind: 'bytes', type: 'message/rfc822', bytes: raw }
@@ -124,8 +124,8 @@ export function deleteRoute({ commit }: InboundDeps): Route {
   })
 }
 
-export function requireInboundEmail(read: Read, workspaceId: string, id: string): InboundEmail {
-  const [email] = inboundById(read, { workspaceId, id })
+export async function requireInboundEmail(read: Read, workspaceId: string, id: string): Promise<InboundEmail> {
+  const [email] = await inboundById(read, { workspaceId, id })
   if (email === undefined) throw inboundEmailNotFound(id)
   return email
 }

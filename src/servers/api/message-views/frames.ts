@@ -72,11 +72,11 @@ function emailRoute({ read, mime }: FrameDeps): Route {
     params,
     answers,
     refusals: ['email_not_found'],
-    run: ({ session, params: { workspaceId = '', id = '' } }) => {
-      requireReader(read, session.userId, workspaceId)
-      requireVisibleEmail(read, { workspaceId, ownKey: null }, id)
+    run: async ({ session, params: { workspaceId = '', id = '' } }) => {
+      await requireReader(read, session.userId, workspaceId)
+      await requireVisibleEmail(read, { workspaceId, ownKey: null }, id)
       const email = { workspaceId, emailId: id }
-      const tracked = findTrackedHtml(read, email)
+      const tracked = await findTrackedHtml(read, email)
       return answerDocument(mime, workspaceId, () => readLargeRaw(read, email), { kind: 'message', tracked })
     },
   })
@@ -92,9 +92,9 @@ function inboundRoute({ read, mime }: FrameDeps): Route {
     params,
     answers,
     refusals: ['not_found'],
-    run: ({ session, params: { workspaceId = '', id = '' } }) => {
-      requireReader(read, session.userId, workspaceId)
-      requireInboundEmail(read, workspaceId, id)
+    run: async ({ session, params: { workspaceId = '', id = '' } }) => {
+      await requireReader(read, session.userId, workspaceId)
+      await requireInboundEmail(read, workspaceId, id)
       const raw = (): Promise<Buffer | undefined> => readInboundRaw(read, { workspaceId, id })
       return answerDocument(mime, workspaceId, raw, { kind: 'message', tracked: null })
     },
@@ -136,8 +136,8 @@ function previewRoute({ mime }: FrameDeps, previews: Previews): Route {
 }
 
 /** Throws a Refusal `forbidden`. */
-function requireReader(read: Read, userId: string, workspaceId: string): void {
-  requirePermission(findSessionPrincipal(read, userId, workspaceId), 'read')
+async function requireReader(read: Read, userId: string, workspaceId: string): Promise<void> {
+  requirePermission(await findSessionPrincipal(read, userId, workspaceId), 'read')
 }
 
 /** It takes the turn of `owner`. */

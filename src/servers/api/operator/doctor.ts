@@ -42,7 +42,7 @@ export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly r
       summary: 'Show what the daily checks found wrong',
       answers,
       refusals: [],
-      run: () => json(200, showFindings(read)),
+      run: async () => json(200, await showFindings(read)),
     }),
     sessionRoute({
       method: 'POST',
@@ -55,18 +55,18 @@ export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly r
       refusals: [],
       run: async () => {
         await runDoctor()
-        return json(200, showFindings(read))
+        return json(200, await showFindings(read))
       },
     }),
   ]
 }
 
-function showFindings(read: Read): z.output<typeof doctorView> {
-  const { at, totals } = readLastRun(read)
+async function showFindings(read: Read): Promise<z.output<typeof doctorView>> {
+  const { at, totals } = await readLastRun(read)
   return {
     checked_at: at === 0 ? null : iso(at),
     totals,
-    findings: readFindings(read).map(({ check, subject, state, text, remedy, failedAt }) => ({
+    findings: (await readFindings(read)).map(({ check, subject, state, text, remedy, failedAt }) => ({
       ...{ check, subject, state, text, remedy: [...remedy], failed_at: iso(failedAt) },
     })),
   }

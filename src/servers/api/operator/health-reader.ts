@@ -76,7 +76,7 @@ async function readStorage({ config, database, hasDiskSpace }: HealthDeps): Prom
     database: await sizeOf(file),
     wal: await sizeOf(`${file}-wal`),
     spool: await measureSpool(spoolFolder(file)),
-    free_in_database: countFreePages(database.read) * PAGE_BYTES,
+    free_in_database: (await countFreePages(database.read)) * PAGE_BYTES,
     disk_free: free,
     disk_total: total,
     accepts_mail: hasDiskSpace(),

@@ -24,7 +24,7 @@ import { type Route, sessionRoute } from '../http/route/route.js'
 
 interface HoldRuleRouteDeps extends Store {
   /** Call it after a change. The rules are in effect when it returns. */
-  readonly onQueueChanged: () => void
+  readonly onQueueChanged: () => Promise<void>
 }
 
 const tag = 'Operator'
@@ -90,8 +90,8 @@ function listRoute({ read }: HoldRuleRouteDeps): Route {
     refusals: [],
     run: async () => {
       const data: z.output<typeof holdRuleView>[] = []
-      for (const rule of allHoldRules(read, {})) {
-        data.push(showRule(read, rule))
+      for (const rule of await allHoldRules(read, {})) {
+        data.push(await showRule(read, rule))
         await waitForStep()
       }
       return json(200, { data })
@@ -111,15 +111,15 @@ function addRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): Route {
     refusals: ['conflict', 'not_found'],
     run: async ({ session: { userId }, body, now }) => {
       const { domain = null, sender: from = null, pattern: to = null, workspace_id = null, until } = body
-      if (workspace_id !== null && workspaceById(read, { id: workspace_id }).length === 0) {
+      if (workspace_id !== null && (await workspaceById(read, { id: workspace_id })).length === 0) {
         throw notFound('not-found', 'workspace', workspace_id)
       }
       const end = until === undefined ? null : Date.parse(until)
       const criteria = { domain, sender: from, pattern: to, workspaceId: workspace_id, until: end }
-      const { rule, writes } = createHoldRule(read, criteria, { id: userId, keyId: null }, now)
+      const { rule, writes } = await createHoldRule(read, criteria, { id: userId, keyId: null }, now)
       await commit(writes)
-      onQueueChanged()
-      return json(201, showRule(read, rule))
+      await onQueueChanged()
+      return json(201, await showRule(read, rule))
     },
   })
 }
@@ -134,24 +134,24 @@ function removeRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): Route
     answers: { 204: { description: 'It holds nothing more; its entries are released in portions.' } },
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, now }) => {
-      const [rule] = holdRuleById(read, { id })
+      const [rule] = await holdRuleById(read, { id })
       const isEnded =
         rule?.ending === 0 && (await tryCommit(commit(endHoldRule(rule, { id: userId, keyId: null }, now))))
       if (!isEnded) throw notFound('not-found', 'hold rule', id)
-      onQueueChanged()
+      await onQueueChanged()
       return noContent
     },
   })
 }
 
-function showRule(read: Read, rule: HoldRule): z.output<typeof holdRuleView> {
+async function showRule(read: Read, rule: HoldRule): Promise<z.output<typeof holdRuleView>> {
   const { id, domain, sender: from, pattern: to, workspace_id, until, ending, cursor, created_at } = rule
   return {
     ...{ id, domain, sender: from, pattern: to, description: describeHoldRule(rule) },
     workspace_id: workspace_id === SERVICE_WORKSPACE ? null : workspace_id,
     until: until === null ? null : iso(until),
     state: ending === 1 ? 'ending' : cursor === null ? 'active' : 'starting',
-    held: countHeldEntries(read, rule, MAX_COUNTED),
+    held: await countHeldEntries(read, rule, MAX_COUNTED),
     created_at: iso(created_at),
   }
 }

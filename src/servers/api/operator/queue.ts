@@ -20,7 +20,7 @@ export interface QueueRouteDeps extends Store {
   readonly readCensus: () => Promise<QueueCensus>
   readonly queueWork: QueueWork
   /** Call it after a change. The queue runner reads its entries again. */
-  readonly onQueueChanged: () => void
+  readonly onQueueChanged: () => Promise<void>
 }
 
 const tag = 'Operator'
@@ -128,9 +128,9 @@ function actRoute({ read, commit, onQueueChanged }: QueueRouteDeps): Route {
     answers: { 200: { description: 'What was changed; each change is in the audit log.', schema: actAnswer } },
     refusals: [],
     run: async ({ session: { userId }, body: { act, ids }, now }) => {
-      const entries: readonly ListedEntry[] = listEntries(read, { ids, after: '', limit: MAX_IDS })
+      const entries: readonly ListedEntry[] = await listEntries(read, { ids, after: '', limit: MAX_IDS })
       const outcome = await changeEntries(commit, entries, { act, actor: actorOfSession(userId), now })
-      if (outcome.changed.length > 0) onQueueChanged()
+      if (outcome.changed.length > 0) await onQueueChanged()
       return json(200, withAbsent(outcome, ids))
     },
   })

@@ -97,14 +97,14 @@ function suppressionsRoute({ read }: ServiceRouteDeps): Route {
     query: z.strictObject({ limit, cursor: idCursor }),
     answers: { 200: { description: 'A page.', schema: pageSchema(suppression) } },
     refusals: [],
-    run: ({ query: { limit, cursor } }) => {
+    run: async ({ query: { limit, cursor } }) => {
       const page = { workspaceId: SERVICE_WORKSPACE, reason: undefined, after: cursor, limit: limit + 1 }
-      const show = ({ id, email, reason, created_at }: ReturnType<typeof listSuppressions>[number]) => {
+      const show = ({ id, email, reason, created_at }: Awaited<ReturnType<typeof listSuppressions>>[number]) => {
         return { id, email, reason, created_at: iso(created_at) }
       }
       return json(
         200,
-        buildPage(listSuppressions(read, page), limit, show, ({ id }) => id),
+        buildPage(await listSuppressions(read, page), limit, show, ({ id }) => id),
       )
     },
   })
@@ -121,7 +121,7 @@ function unsuppressRoute({ read, commit }: ServiceRouteDeps): Route {
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, now }) => {
       const workspaceId = SERVICE_WORKSPACE
-      const [row] = suppressionById(read, { workspaceId, id })
+      const [row] = await suppressionById(read, { workspaceId, id })
       const act = recordAuditEntry({
         ...{ workspaceId, actor: { id: userId, keyId: null }, action: 'suppression.deleted', target: id, at: now },
         details: { email: row?.email, reason: row?.reason },

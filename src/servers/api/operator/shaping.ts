@@ -42,6 +42,7 @@ export function shapingRoute({ read }: { readonly read: Read }): Route {
       },
     },
     refusals: [],
-    run: ({ now }) => json(200, { data: pacesByChange(read, { limit: MAX_LISTED }).map((row) => viewPace(row, now)) }),
+    run: async ({ now }) =>
+      json(200, { data: (await pacesByChange(read, { limit: MAX_LISTED })).map((row) => viewPace(row, now)) }),
   })
 }

@@ -52,16 +52,16 @@ function listRoute({ read }: Store): Route {
     summary: 'List the prefixes of phone numbers that are held, the one that ends first before the others',
     answers: { 200: { description: `At most ${MAX_SHOWN}.`, schema: holdList } },
     refusals: [],
-    run: ({ now }) => {
-      const holds = listHolds(read, now, MAX_SHOWN + 1)
-      const data = holds.slice(0, MAX_SHOWN).map((hold) => showHold(read, hold))
+    run: async ({ now }) => {
+      const holds = await listHolds(read, now, MAX_SHOWN + 1)
+      const data = await Promise.all(holds.slice(0, MAX_SHOWN).map((hold) => showHold(read, hold)))
       return json(200, { data, has_more: holds.length > MAX_SHOWN })
     },
   })
 }
 
-function showHold(read: Read, { workspace_id, prefix, held_at, until_at, sent, verified }: PrefixHold) {
-  const [workspace] = workspaceWithOwner(read, { id: workspace_id })
+async function showHold(read: Read, { workspace_id, prefix, held_at, until_at, sent, verified }: PrefixHold) {
+  const [workspace] = await workspaceWithOwner(read, { id: workspace_id })
   return {
     ...{ workspace_id, workspace_name: workspace?.name ?? workspace_id, prefix, sent, verified },
     held_at: iso(held_at),
@@ -81,7 +81,7 @@ function releaseRoute(store: Store): Route {
     answers: { 204: { description: 'The hold has ended.' } },
     refusals: ['not_found'],
     run: async ({ session: { userId }, body: { workspace_id: workspaceId, prefix }, now }) => {
-      const hold = readNewestHold(store.read, { workspaceId, prefix })
+      const hold = await readNewestHold(store.read, { workspaceId, prefix })
       const isReleased =
         hold !== undefined && isInForce(hold, now) && (await releaseHold(store, hold, { id: userId, keyId: null }, now))
       if (!isReleased) throw notFound('not-found', 'held prefix', prefix)

@@ -47,25 +47,25 @@ export interface WorkspaceViewDeps {
   readonly settings: ReadSettings
 }
 
-type Row = ReturnType<typeof workspaceWithOwner>[number]
+type Row = Awaited<ReturnType<typeof workspaceWithOwner>>[number]
 
-export function showOperatedWorkspace(
+export async function showOperatedWorkspace(
   { read, limits: { inboundBytes }, settings }: WorkspaceViewDeps,
   { id, name, slug, plan, created_at, owner_id, owner_email, owner_password }: Row,
   now: number,
-): z.output<typeof operatedWorkspace> {
+): Promise<z.output<typeof operatedWorkspace>> {
   const { plans, default_plan } = settings().limits
   const ownLimits = limitsOfPlan(plans, plan)
   const limits = ownLimits ?? limitsOfPlan(plans, default_plan) ?? {}
   return {
     ...{ id, name, slug, plan, plan_known: ownLimits !== undefined, created_at: iso(created_at) },
-    is_operator: findOperatorWorkspace(read) === id,
+    is_operator: (await findOperatorWorkspace(read)) === id,
     owner: { id: owner_id, email: owner_email, has_password: owner_password !== null },
-    members: countMembers(read, { workspaceId: id })[0]?.count ?? 0,
-    emails_sent: sumSince(read, owner_id, EMAILS, windowStart(monthWindow, now)),
+    members: (await countMembers(read, { workspaceId: id }))[0]?.count ?? 0,
+    emails_sent: await sumSince(read, owner_id, EMAILS, windowStart(monthWindow, now)),
     emails_limit: limits.emails_per_month ?? null,
-    inbound_bytes: inboundBytes.readHeld(id),
-    inbound_limit: inboundBytes.limitOf(id),
-    spam_training: readTrainingState(read, id, now),
+    inbound_bytes: await inboundBytes.readHeld(id),
+    inbound_limit: await inboundBytes.limitOf(id),
+    spam_training: await readTrainingState(read, id, now),
   }
 }

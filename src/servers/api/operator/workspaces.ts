@@ -8,7 +8,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
-import { type PlanCache, setPlan } from '../../../workspaces/accounts/limits/plans.js'
+import { setPlan } from '../../../workspaces/accounts/limits/plans.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
 import { buildPasswordLink } from '../../../workspaces/accounts/sessions/password-links.js'
 import {
@@ -17,14 +17,16 @@ import {
   workspacesBySlug,
   workspaceWithOwner,
 } from '../../../workspaces/accounts/workspace/workspaces.js'
+import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'
-import { buildPage, pageSchema, slugCursor } from '../http/input/paging.js'
+import { awaitItems, buildPage, pageSchema, slugCursor } from '../http/input/paging.js'
 import { address, name, notFound, timestamp, wholeNumber } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
 import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from './workspace-view.js'
 
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
-  readonly limits: { readonly plans: PlanCache; readonly inboundBytes: InboundBytes }
+  readonly changes: Pick<Changes, 'workspaceChanged'>
+  readonly limits: { readonly inboundBytes: InboundBytes }
   readonly publicUrl: string
 }
 
@@ -66,17 +68,19 @@ function listRoute(deps: OperatorWorkspaceDeps): Route {
     query: listQuery,
     answers: { 200: { description: 'A page.', schema: pageSchema(operatedWorkspace) } },
     refusals: [],
-    run: ({ query: { limit, cursor = '', search = '' }, now }) => {
-      const prefix = search.trim() === '' ? '' : buildUniqueSlug(search, () => false)
+    run: async ({ query: { limit, cursor = '', search = '' }, now }) => {
+      const prefix = search.trim() === '' ? '' : await buildUniqueSlug(search, async () => false)
       // `~` comes after each character of a slug.
-      const rows = workspacesBySlug(deps.read, { after: cursor, prefix, end: `${prefix}~`, limit: limit + 1 })
+      const rows = await workspacesBySlug(deps.read, { after: cursor, prefix, end: `${prefix}~`, limit: limit + 1 })
       return json(
         200,
-        buildPage(
-          rows,
-          limit,
-          (row) => showOperatedWorkspace(deps, row, now),
-          ({ slug }) => slug,
+        await awaitItems(
+          buildPage(
+            rows,
+            limit,
+            (row) => showOperatedWorkspace(deps, row, now),
+            ({ slug }) => slug,
+          ),
         ),
       )
     },
@@ -107,7 +111,7 @@ function plansRoute({ settings }: OperatorWorkspaceDeps): Route {
 }
 
 function createRoute(deps: OperatorWorkspaceDeps): Route {
-  const { read, commit, publicUrl, settings } = deps
+  const { read, commit, publicUrl, settings, changes } = deps
   return sessionRoute({
     method: 'POST',
     path: '/operator/workspaces',
@@ -120,14 +124,17 @@ function createRoute(deps: OperatorWorkspaceDeps): Route {
     refusals: ['invalid_email_address'],
     run: async ({ session, body: { name, email, plan = settings().limits.default_plan }, now }) => {
       requirePlan(settings().limits.plans, plan)
-      const { workspaceId, userId, writes } = buildOwnedWorkspace(read, { name, email, plan, now })
-      const link = hasPassword(deps, userId) ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
+      const { workspaceId, userId, writes } = await buildOwnedWorkspace(read, { name, email, plan, now })
+      const link = (await hasPassword(deps, userId))
+        ? null
+        : buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
       const act = recordAuditEntry({
         ...{ workspaceId, actor: { id: session.userId, keyId: null }, at: now },
         ...{ action: 'workspace.created', target: workspaceId, details: { name, owner: userId } },
       })
       await commit([...writes, ...(link === null ? [] : [link.write]), act])
-      const workspace = showOperatedWorkspace(deps, requireWorkspaceRow(deps, workspaceId), now)
+      await changes.workspaceChanged(workspaceId)
+      const workspace = await showOperatedWorkspace(deps, await requireWorkspaceRow(deps, workspaceId), now)
       return json(201, { workspace, password_link: showLink(link) })
     },
   })
@@ -142,12 +149,13 @@ function showRoute(deps: OperatorWorkspaceDeps): Route {
     summary: 'Show a workspace',
     answers: { 200: { description: 'The workspace.', schema: operatedWorkspace } },
     refusals: ['not_found'],
-    run: ({ params: { id = '' }, now }) => json(200, showOperatedWorkspace(deps, requireWorkspaceRow(deps, id), now)),
+    run: async ({ params: { id = '' }, now }) =>
+      json(200, await showOperatedWorkspace(deps, await requireWorkspaceRow(deps, id), now)),
   })
 }
 
 function changeRoute(deps: OperatorWorkspaceDeps): Route {
-  const { commit, limits, settings } = deps
+  const { commit, settings, changes } = deps
   return sessionRoute({
     method: 'PATCH',
     path: '/operator/workspaces/:id',
@@ -159,7 +167,7 @@ function changeRoute(deps: OperatorWorkspaceDeps): Route {
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, body: { plan }, now }) => {
       requirePlan(settings().limits.plans, plan)
-      requireWorkspaceRow(deps, id)
+      await requireWorkspaceRow(deps, id)
       const act = recordAuditEntry({
         ...{ workspaceId: id, actor: { id: userId, keyId: null }, at: now },
         ...{ action: 'workspace.plan_changed', target: id, details: { plan } },
@@ -167,8 +175,8 @@ function changeRoute(deps: OperatorWorkspaceDeps): Route {
       if (!(await tryCommit(commit([setPlan({ workspaceId: id, plan }), act])))) {
         throw notFound('not-found', 'workspace', id)
       }
-      limits.plans.drop()
-      return json(200, showOperatedWorkspace(deps, requireWorkspaceRow(deps, id), now))
+      await changes.workspaceChanged(id)
+      return json(200, await showOperatedWorkspace(deps, await requireWorkspaceRow(deps, id), now))
     },
   })
 }
@@ -184,8 +192,9 @@ function linkRoute(deps: OperatorWorkspaceDeps): Route {
     answers: { 201: { description: 'The link, which is shown this once.', schema: passwordLink } },
     refusals: ['not_found', 'conflict'],
     run: async ({ params: { id = '' }, now }) => {
-      const { owner_id: userId } = requireWorkspaceRow(deps, id)
-      if (hasPassword(deps, userId)) throw new Refusal('conflict', 'the owner has a password, and can reset it by mail')
+      const { owner_id: userId } = await requireWorkspaceRow(deps, id)
+      if (await hasPassword(deps, userId))
+        throw new Refusal('conflict', 'the owner has a password, and can reset it by mail')
       const link = buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
       await commit([link.write])
       return json(201, showLink(link))
@@ -199,12 +208,15 @@ function showLink(
   return link === null ? null : { url: link.url, expires_at: iso(link.expiresAt) }
 }
 
-function hasPassword({ read }: Store, userId: string): boolean {
-  return (userById(read, { id: userId })[0]?.password_hash ?? null) !== null
+async function hasPassword({ read }: Store, userId: string): Promise<boolean> {
+  return ((await userById(read, { id: userId }))[0]?.password_hash ?? null) !== null
 }
 
-function requireWorkspaceRow({ read }: Store, id: string): ReturnType<typeof workspaceWithOwner>[number] {
-  const [row] = workspaceWithOwner(read, { id })
+async function requireWorkspaceRow(
+  { read }: Store,
+  id: string,
+): Promise<Awaited<ReturnType<typeof workspaceWithOwner>>[number]> {
+  const [row] = await workspaceWithOwner(read, { id })
   if (row === undefined) throw notFound('not-found', 'workspace', id)
   return row
 }

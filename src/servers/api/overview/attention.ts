@@ -81,14 +81,14 @@ export function attentionRoute({ read, certificateOf }: AttentionDeps): Route {
     refusals: [],
     run: async ({ principal, now }) => {
       const { workspaceId } = principal
-      const broadcasts = stalledBroadcasts(read, { workspaceId, limit: MAX_LISTED })
-      const holds = holdsOfWorkspace(read, { workspaceId, now, limit: MAX_LISTED })
+      const broadcasts = await stalledBroadcasts(read, { workspaceId, limit: MAX_LISTED })
+      const holds = await holdsOfWorkspace(read, { workspaceId, now, limit: MAX_LISTED })
       return json(200, {
         domains: await listDomains(read, workspaceId),
-        webhooks: listWebhooks(read, workspaceId),
+        webhooks: await listWebhooks(read, workspaceId),
         broadcasts: broadcasts.map(({ waits_until, ...row }) => ({ ...row, waits_until: isoOrNull(waits_until) })),
         sms_holds: holds.map(({ prefix, until_at }) => ({ prefix, until: iso(until_at) })),
-        certificate: actsForOperator(read, principal)
+        certificate: (await actsForOperator(read, principal))
           ? { expires_at: certificateExpiry({ cert: certificateOf() }) }
           : null,
       } satisfies Attention)
@@ -101,8 +101,8 @@ async function listDomains(read: Read, workspaceId: string): Promise<Attention['
   return domains.map(({ id, domain, status, failsAt }) => ({ id, domain, status, fails_at: isoOrNull(failsAt) }))
 }
 
-function listWebhooks(read: Read, workspaceId: string): Attention['webhooks'] {
-  return webhooksOfWorkspace(read, { workspaceId })
+async function listWebhooks(read: Read, workspaceId: string): Promise<Attention['webhooks']> {
+  return (await webhooksOfWorkspace(read, { workspaceId }))
     .filter(({ enabled, disabled_reason, failing_since }) =>
       enabled === 1 ? failing_since !== null : disabled_reason !== null,
     )
@@ -113,8 +113,8 @@ function listWebhooks(read: Read, workspaceId: string): Attention['webhooks'] {
     }))
 }
 
-function actsForOperator(read: Read, { workspaceId, role }: Principal): boolean {
-  return role !== 'member' && findOperatorWorkspace(read) === workspaceId
+async function actsForOperator(read: Read, { workspaceId, role }: Principal): Promise<boolean> {
+  return role !== 'member' && (await findOperatorWorkspace(read)) === workspaceId
 }
 
 function isoOrNull(at: number | null): string | null {

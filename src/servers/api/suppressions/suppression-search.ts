@@ -33,9 +33,9 @@ export function suppressionSearchRoute({ read }: { readonly read: Read }): Route
     query,
     answers: { 200: { description: 'A page.', schema: page } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { email, reason, limit, cursor } }) => {
+    run: async ({ principal: { workspaceId }, query: { email, reason, limit, cursor } }) => {
       const search = { workspaceId, beginning: email, reason, after: cursor, limit: limit + 1 }
-      const rows = searchSuppressions(read, search)
+      const rows = await searchSuppressions(read, search)
       const data = rows.slice(0, limit).map(toSuppressionResource)
       return json(200, { data, next_cursor: rows.length > limit ? (data.at(-1)?.email ?? null) : null })
     },

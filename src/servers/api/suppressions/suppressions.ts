@@ -79,9 +79,14 @@ function listRoute({ read }: Store): Route {
       200: { description: 'A page.', schema: pageSchema(suppressionRecord).extend({ object: z.literal('list') }) },
     },
     refusals: [],
-    run: ({ principal: { workspaceId }, query }) => {
+    run: async ({ principal: { workspaceId }, query }) => {
       const { limit, origin, reason = origin && reasonOfOrigin[origin] } = query
-      const rows = listSuppressions(read, { workspaceId, reason, after: query.cursor ?? query.after, limit: limit + 1 })
+      const rows = await listSuppressions(read, {
+        workspaceId,
+        reason,
+        after: query.cursor ?? query.after,
+        limit: limit + 1,
+      })
       return json(200, { object: 'list', ...buildPage(rows, limit, toSuppressionResource, ({ id }) => id) })
     },
   })
@@ -119,7 +124,7 @@ function getRoute({ read }: Store): Route {
     summary: 'Show a suppressed address',
     answers: { 200: { description: 'The record.', schema: suppressionRecord } },
     refusals: ['not_found'],
-    run: (call) => json(200, toSuppressionResource(suppressionOfCall(read, call))),
+    run: async (call) => json(200, toSuppressionResource(await suppressionOfCall(read, call))),
   })
 }
 
@@ -133,8 +138,8 @@ function removeByAddressRoute(deps: Store): Route {
     query: removeQuery,
     answers: { 204: { description: 'It is removed.' } },
     refusals: ['missing_required_field', 'invalid_email_address', 'not_found'],
-    run: ({ principal, query: { email }, now }) => {
-      const found = findSuppression(deps.read, principal.workspaceId, email)
+    run: async ({ principal, query: { email }, now }) => {
+      const found = await findSuppression(deps.read, principal.workspaceId, email)
       if (found === undefined) throw suppressionNotFound(email)
       return removeFromList(deps, principal, found, now)
     },
@@ -155,7 +160,7 @@ function removeRoute(deps: Store): Route {
     },
     refusals: ['not_found'],
     run: async (call: Call) => {
-      const found = suppressionOfCall(deps.read, call)
+      const found = await suppressionOfCall(deps.read, call)
       const answer = await removeFromList(deps, call.principal, found, call.now)
       const isResend = call.header('user-agent')?.startsWith('resend-') ?? false
       return isResend ? json(200, { object: 'suppression', deleted: true, id: found.id }) : answer
@@ -164,10 +169,15 @@ function removeRoute(deps: Store): Route {
 }
 
 /** The path has its id, or its address. Throws a Refusal `not-found`. */
-function suppressionOfCall(read: Read, { principal: { workspaceId }, params: { id = '' } }: Call): Suppression {
+async function suppressionOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call,
+): Promise<Suppression> {
   const email = id.includes('@') ? tryParseForeignAddress(id) : null
   const found =
-    email === null ? suppressionById(read, { workspaceId, id })[0] : findSuppression(read, workspaceId, email)
+    email === null
+      ? (await suppressionById(read, { workspaceId, id }))[0]
+      : await findSuppression(read, workspaceId, email)
   if (found === undefined) throw suppressionNotFound(id)
   return found
 }

@@ -102,12 +102,12 @@ function clickRoute(deps: TrackingDeps): Route {
   })
 }
 
-function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: OpenCall): Answer {
+async function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: OpenCall): Promise<Answer> {
   const { trackingId = '' } = call.params
   // The query stays as it came: mail clients and scanners add parameters.
   const query = call.search()
   const [url, token, broadcastId] = [query.get('url'), query.get('tid'), query.get('bid')]
-  const target = resolveClick({ read, secret }, { trackingId, url, token, broadcastId })
+  const target = await resolveClick({ read, secret }, { trackingId, url, token, broadcastId })
   if (target === null) return { kind: 'page', status: 404, ...unknownLinkPage }
   const { linkId, emailId, location } = target
   if (!call.isHead) {

@@ -58,9 +58,9 @@ function askRoute(deps: UnsubscribeDeps): Route {
     description: 'Needs no key. Changes nothing. Parameters of the query are ignored.',
     answers: { 200: { description: 'The page', type: 'text/html', example }, 404: unknown },
     refusals: [],
-    run: (call) => {
+    run: async (call) => {
       const recipientId = recipientOf(deps, call)
-      const recipient = recipientId === null ? null : findLinkRecipient(deps.read, recipientId, call.now)
+      const recipient = recipientId === null ? null : await findLinkRecipient(deps.read, recipientId, call.now)
       return answer(deps, recipient, recipient?.isUnsubscribed === true ? 'done-before' : 'asks')
     },
   })
@@ -79,10 +79,10 @@ function actRoute(deps: UnsubscribeDeps): Route {
     refusals: [],
     run: async (call) => {
       const recipientId = recipientOf(deps, call)
-      const before = recipientId === null ? null : findLinkRecipient(deps.read, recipientId, call.now)
+      const before = recipientId === null ? null : await findLinkRecipient(deps.read, recipientId, call.now)
       if (recipientId === null || before === null) return answer(deps, null, 'asks')
       const stage = await (call.body.has('undo') ? undo : act)(deps, { recipientId, before, now: call.now })
-      return answer(deps, findLinkRecipient(deps.read, recipientId, call.now), stage)
+      return answer(deps, await findLinkRecipient(deps.read, recipientId, call.now), stage)
     },
   })
 }

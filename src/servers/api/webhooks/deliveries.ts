@@ -40,7 +40,7 @@ function listRoute({ read }: WebhookDeps): Route {
     refusals: ['webhook_not_found'],
     run: async (call) => {
       const webhook = refOfCall(call)
-      requireWebhook(read, webhook)
+      await requireWebhook(read, webhook)
       const { status, limit, cursor: after } = call.query
       const rows = await listDeliveries(read, { webhook, status, after, limit: limit + 1 })
       return json(
@@ -64,7 +64,7 @@ function testRoute({ changes, ...store }: WebhookDeps): Route {
     run: async (call) => {
       const webhook = refOfCall(call)
       const deliveryId = await requestTest(store, webhook, call.now)
-      changes.webhookChanged(webhook)
+      await changes.webhookChanged(webhook)
       return json(200, { delivery_id: deliveryId })
     },
   })
@@ -85,7 +85,7 @@ function replayRoute({ changes, ...store }: WebhookDeps): Route {
       const webhook = refOfCall(call)
       const { deliveryId: replayed = '' } = call.params
       const deliveryId = await replayDelivery(store, webhook, { deliveryId: replayed, at: call.now })
-      changes.webhookChanged(webhook)
+      await changes.webhookChanged(webhook)
       return json(202, { delivery_id: deliveryId })
     },
   })
@@ -117,9 +117,9 @@ function replayRangeRoute({ changes, ...store }: WebhookDeps): Route {
     run: async (call) => {
       const webhook = refOfCall(call)
       const { from, to, types } = call.body
-      const chosen = chooseTypes(requireWebhook(store.read, webhook), types)
+      const chosen = chooseTypes(await requireWebhook(store.read, webhook), types)
       const count = await replayRange(store, webhook, { from, to, types: chosen }, call.now)
-      changes.webhookChanged(webhook)
+      await changes.webhookChanged(webhook)
       return json(202, { count })
     },
   })

@@ -98,8 +98,8 @@ function createRoute({ read, commit, urls, changes }: WebhookDeps): Route {
         audit(call, 'webhook.created', id, { origin: originOf(url), events, format, content, headers: names }),
       ]
       if (!(await tryCommit(commit(writes)))) throw buildLimitRefusal()
-      changes.webhookChanged({ workspaceId, id })
-      return json(201, toCreatedWebhook(requireWebhook(read, { workspaceId, id })))
+      await changes.webhookChanged({ workspaceId, id })
+      return json(201, toCreatedWebhook(await requireWebhook(read, { workspaceId, id })))
     },
   })
 }
@@ -119,8 +119,8 @@ function listRoute({ read }: WebhookDeps): Route {
     query: partQuery,
     answers: { 200: { description: 'All of them, or a part.', schema: listSchema(webhook) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query }) =>
-      json(200, buildPart(webhooksOfWorkspace(read, { workspaceId }), query, toWebhookResource)),
+    run: async ({ principal: { workspaceId }, query }) =>
+      json(200, buildPart(await webhooksOfWorkspace(read, { workspaceId }), query, toWebhookResource)),
   })
 }
 
@@ -133,7 +133,7 @@ function getRoute({ read }: WebhookDeps): Route {
     summary: 'Show a webhook',
     answers: { 200: { description: 'The webhook.', schema: webhook } },
     refusals: ['webhook_not_found'],
-    run: (call) => json(200, toWebhookResource(requireWebhook(read, refOfCall(call)))),
+    run: async (call) => json(200, toWebhookResource(await requireWebhook(read, refOfCall(call)))),
   })
 }
 
@@ -152,17 +152,17 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
     refusals: ['webhook_not_found'],
     run: async (call) => {
       const ref = refOfCall(call)
-      requireWebhook(read, ref)
+      await requireWebhook(read, ref)
       const { endpoint, url = endpoint } = call.body
       if (url !== undefined) await urls.check(url, ref.workspaceId)
-      const change = toChange(call.body, requireWebhook(read, ref))
+      const change = toChange(call.body, await requireWebhook(read, ref))
       if (Object.keys(change).length > 0) {
         const details = detailsOf(change)
         const writes = [changeWebhook(ref, change, call.now), audit(call, 'webhook.changed', ref.id, details)]
         if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
-        changes.webhookChanged(ref)
+        await changes.webhookChanged(ref)
       }
-      return json(200, toWebhookResource(requireWebhook(read, ref)))
+      return json(200, toWebhookResource(await requireWebhook(read, ref)))
     },
   })
 }
@@ -207,7 +207,7 @@ function removeRoute({ read, commit, changes }: WebhookDeps): Route {
     refusals: ['webhook_not_found'],
     run: async (call) => {
       const ref = refOfCall(call)
-      const { id, url } = requireWebhook(read, ref)
+      const { id, url } = await requireWebhook(read, ref)
       const writes = [...deleteWebhook(ref, call.now), audit(call, 'webhook.deleted', id, { origin: originOf(url) })]
       if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(id)
       await changes.webhookDeleted(ref)
@@ -230,11 +230,11 @@ function rotateRoute({ read, commit, changes }: WebhookDeps): Route {
     refusals: ['webhook_not_found'],
     run: async (call) => {
       const ref = refOfCall(call)
-      requireWebhook(read, ref)
+      await requireWebhook(read, ref)
       const secret = generateWebhookSecret()
       const writes = [rotateSecret(ref, secret, call.now), audit(call, 'webhook.secret_rotated', ref.id, {})]
       if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
-      changes.webhookChanged(ref)
+      await changes.webhookChanged(ref)
       return json(200, { signing_secret: secret })
     },
   })

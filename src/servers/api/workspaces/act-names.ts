@@ -17,17 +17,18 @@ interface NamedAct {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-type FindName = (read: Read, workspaceId: string, id: string) => string | undefined
+type FindName = (read: Read, workspaceId: string, id: string) => Promise<string | undefined>
 
-const findUser: FindName = (read, _, id) => {
-  const [user] = userById(read, { id })
+const findUser: FindName = async (read, _, id) => {
+  const [user] = await userById(read, { id })
   return user === undefined || user.full_name === '' ? user?.email : `${user.full_name} (${user.email})`
 }
-const findKey: FindName = (read, workspaceId, id) => keyById(read, { workspaceId, id })[0]?.name
-const findInvited: FindName = (read, workspaceId, id) => invitationById(read, { workspaceId, id })[0]?.email
+const findKey: FindName = async (read, workspaceId, id) => (await keyById(read, { workspaceId, id }))[0]?.name
+const findInvited: FindName = async (read, workspaceId, id) =>
+  (await invitationById(read, { workspaceId, id }))[0]?.email
 /** Returns the origin alone, because paths of such URLs are often secrets. */
-const findOrigin: FindName = (read, workspaceId, id) => {
-  const webhook = webhookById(read, { workspaceId, id })
+const findOrigin: FindName = async (read, workspaceId, id) => {
+  const webhook = await webhookById(read, { workspaceId, id })
   return webhook === undefined ? undefined : new URL(webhook.url).origin
 }
 
@@ -49,20 +50,20 @@ const idDetails: readonly (readonly [detail: string, find: FindName])[] = [
 ]
 
 /** `acts` are those of a page, of this workspace. */
-export function findActNames(
+export async function findActNames(
   read: Read,
   workspaceId: string,
   acts: readonly NamedAct[],
-): Readonly<Record<string, string>> {
+): Promise<Readonly<Record<string, string>>> {
   const names = new Map<string, string | undefined>()
-  const add = (id: unknown, find: FindName): void => {
-    if (typeof id === 'string' && !names.has(id)) names.set(id, find(read, workspaceId, id))
+  const add = async (id: unknown, find: FindName): Promise<void> => {
+    if (typeof id === 'string' && !names.has(id)) names.set(id, await find(read, workspaceId, id))
   }
   for (const { actor, action, target, details } of acts) {
-    add(actor, findUser)
+    await add(actor, findUser)
     const find = targets.get(action.slice(0, action.indexOf('.')))
-    if (find !== undefined) add(target, find)
-    for (const [detail, findDetail] of idDetails) if (detail in details) add(details[detail], findDetail)
+    if (find !== undefined) await add(target, find)
+    for (const [detail, findDetail] of idDetails) if (detail in details) await add(details[detail], findDetail)
   }
   return Object.fromEntries([...names].flatMap(([id, name]) => (name === undefined ? [] : [[id, name]])))
 }

@@ -196,19 +196,20 @@ async function create(
   { principal, body, now }: Call<undefined, z.output<typeof keyRequest>>,
 ): Promise<Answer> {
   const workspaceId = body.workspace_id ?? principal.workspaceId
-  const { userId } = authorizeInWorkspace(read, principal, workspaceId, 'admin')
+  const { userId } = await authorizeInWorkspace(read, principal, workspaceId, 'admin')
   const { expires_at: expiresAt, allowed_networks: allowedNetworks, domain_id: domainId } = body
-  const allowedDomains = domainId === undefined ? body.allowed_domains : [requireDomain(read, workspaceId, domainId)]
+  const allowedDomains =
+    domainId === undefined ? body.allowed_domains : [await requireDomain(read, workspaceId, domainId)]
   if (typeof expiresAt === 'number' && expiresAt <= now) {
     const value = iso(expiresAt)
     throw new Refusal('invalid-parameter', 'must be in the future', { field: 'expires_at', value })
   }
   const maker = principal.keyId === null ? null : { workspaceId: principal.workspaceId, id: principal.keyId }
-  const own = maker === null ? noLimits : parseKeyLimits(requireLiveKey(read, maker, now))
+  const own = maker === null ? noLimits : parseKeyLimits(await requireLiveKey(read, maker, now))
   const limits = narrowLimits(own, { expiresAt, allowedNetworks, allowedDomains })
   const { name: keyName, sender = null } = body
   const granted = body.scopes ?? [body.permission === 'sending_access' ? 'send' : 'full']
-  if (sender !== null) checkKeySender({ workspaceId, ...limits }, sender, domains)
+  if (sender !== null) await checkKeySender({ workspaceId, ...limits }, sender, domains)
   const key = generateKey({ workspaceId, userId, name: keyName, now, scopes: granted, sender, ...limits })
   const actor = actorOf(principal)
   const writes = maker === null ? createKeyBySession(key, actor) : createKeyByKey(maker, key, actor)
@@ -216,24 +217,24 @@ async function create(
     const created = toCreatedKeyResource(key)
     return json(201, { object: 'api_key', ...created, token: created.key })
   }
-  if (maker !== null) requireLiveKey(read, maker, now)
-  authorizeInWorkspace(read, principal, workspaceId, 'admin')
+  if (maker !== null) await requireLiveKey(read, maker, now)
+  await authorizeInWorkspace(read, principal, workspaceId, 'admin')
   throw new Refusal('conflict', `a workspace may have at most ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,
-    count: countLiveKeys(read, { workspaceId })[0]?.count ?? 0,
+    count: (await countLiveKeys(read, { workspaceId }))[0]?.count ?? 0,
   })
 }
 
 /** The name of the domain. Throws a Refusal `domain-not-found`. */
-function requireDomain(read: Read, workspaceId: string, id: string): string {
-  const [row] = domainById(read, { workspaceId, id })
+async function requireDomain(read: Read, workspaceId: string, id: string): Promise<string> {
+  const [row] = await domainById(read, { workspaceId, id })
   if (row === undefined) throw notFound('domain-not-found', 'domain', id)
   return row.domain
 }
 
 /** The requesting key. Throws a Refusal if it is revoked or expired. */
-function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): ApiKeyRow {
-  const [own] = keyById(read, maker)
+async function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, now: number): Promise<ApiKeyRow> {
+  const [own] = await keyById(read, maker)
   if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   if (own.expires_at !== null && own.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
   return own
@@ -244,7 +245,7 @@ async function revoke({ read, commit, changes }: ApiKeyDeps, { principal, params
   const { id = '' } = params
   if (await tryCommit(commit(revokeKeyAudited({ workspaceId, id, at: now }, actorOf(principal)))))
     changes.keyRevoked(id)
-  const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
+  const revokedAt = (await keyById(read, { workspaceId, id }))[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
   return json(200, { object: 'api_key', deleted: true, id, revoked_at: iso(revokedAt) })
 }

@@ -27,7 +27,7 @@ export const act = z
   })
   .meta({ id: 'AuditAct' })
 
-type Row = ReturnType<typeof auditEntriesOfWorkspace>[number]
+type Row = Awaited<ReturnType<typeof auditEntriesOfWorkspace>>[number]
 
 export function auditLogRoutes({ read }: { readonly read: Read }): readonly Route[] {
   return [
@@ -42,8 +42,8 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
       query: actQuery,
       answers: { 200: { description: 'A page.', schema: pageSchema(act) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
-        const rows = listActs(read, workspaceId, cursor, limit + 1)
+      run: async ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
+        const rows = await listActs(read, workspaceId, cursor, limit + 1)
         return json(
           200,
           buildPage(rows, limit, toAuditAct, ({ seq }) => seq),
@@ -53,10 +53,15 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
   ]
 }
 
-export function listActs(read: Read, workspaceId: string, before: number, limit: number): readonly Row[] {
-  const own = auditEntriesOfWorkspace(read, { workspaceId, before, limit })
-  if (findOperatorWorkspace(read) !== workspaceId) return own
-  const ofService = auditEntriesOfWorkspace(read, { workspaceId: SERVICE_WORKSPACE, before, limit })
+export async function listActs(
+  read: Read,
+  workspaceId: string,
+  before: number,
+  limit: number,
+): Promise<readonly Row[]> {
+  const own = await auditEntriesOfWorkspace(read, { workspaceId, before, limit })
+  if ((await findOperatorWorkspace(read)) !== workspaceId) return own
+  const ofService = await auditEntriesOfWorkspace(read, { workspaceId: SERVICE_WORKSPACE, before, limit })
   return [...own, ...ofService].sort((one, other) => other.seq - one.seq).slice(0, limit)
 }
 

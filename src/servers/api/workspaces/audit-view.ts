@@ -27,10 +27,10 @@ export function auditViewRoute({ read }: { readonly read: Read }): Route {
     query: actQuery,
     answers: { 200: { description: 'A page.', schema: namedPage } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
-      const rows = listActs(read, workspaceId, cursor, limit + 1)
+    run: async ({ principal: { workspaceId }, query: { limit, cursor = BEFORE_NEWEST } }) => {
+      const rows = await listActs(read, workspaceId, cursor, limit + 1)
       const page = buildPage(rows, limit, toAuditAct, ({ seq }) => seq)
-      return json(200, { ...page, names: findActNames(read, workspaceId, page.data) })
+      return json(200, { ...page, names: await findActNames(read, workspaceId, page.data) })
     },
   })
 }

@@ -123,9 +123,9 @@ function listRoute({ read }: InvitationDeps): Route {
     query: listQuery,
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(invitation)) } },
     refusals: ['not_found', 'missing_required_field'],
-    run: ({ principal, query: { workspaceId, ...query }, now }) => {
-      authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
-      return json(200, { data: pendingPage(read, { workspaceId, now, ...query }).map(toInvitationResource) })
+    run: async ({ principal, query: { workspaceId, ...query }, now }) => {
+      await authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
+      return json(200, { data: (await pendingPage(read, { workspaceId, now, ...query })).map(toInvitationResource) })
     },
   })
 }
@@ -135,12 +135,12 @@ async function cancel(
   principal: Principal,
   { workspaceId, id, now }: { readonly workspaceId: string; readonly id: string; readonly now: number },
 ): Promise<Answer> {
-  const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
+  const named = await authorizeInWorkspace(read, principal, workspaceId, 'admin')
   const act = { workspaceId, actor: actorOf(principal), action: 'invitation.cancelled', target: id, at: now } as const
   const end = endInvitation({ workspaceId, id, status: 'cancelled', now })
   if (!(await tryCommit(commit([requireAdministrator(named), end, recordAuditEntry(act)])))) {
-    authorizeInWorkspace(read, principal, workspaceId, 'admin')
-    const [row] = invitationById(read, { workspaceId, id })
+    await authorizeInWorkspace(read, principal, workspaceId, 'admin')
+    const [row] = await invitationById(read, { workspaceId, id })
     if (row === undefined) throw notFound('not-found', 'invitation', id)
     const status = statusAt(row, now)
     throw new Refusal('conflict', `the invitation is ${status}: only a pending one can be cancelled`, { id, status })

@@ -89,9 +89,9 @@ function listRoute({ read }: MemberDeps): Route {
     query: listQuery,
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(member)) } },
     refusals: ['not_found', 'missing_required_field'],
-    run: ({ principal, query: { workspaceId, ...query } }) => {
-      authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
-      return json(200, { data: membersPage(read, { workspaceId, ...query }).map(toMemberResource) })
+    run: async ({ principal, query: { workspaceId, ...query } }) => {
+      await authorizeInWorkspace(read, principal, workspaceId, 'admin-read')
+      return json(200, { data: (await membersPage(read, { workspaceId, ...query })).map(toMemberResource) })
     },
   })
 }
@@ -118,21 +118,21 @@ async function runInvite(
   { principal, body, now }: Call<undefined, z.output<typeof memberRequest>>,
 ): Promise<Answer> {
   const { read, commit } = deps
-  const { workspaceId, userId } = authorizeInWorkspace(read, principal, body.workspaceId, 'admin')
-  requireUnbound(read, principal, 'invite')
+  const { workspaceId, userId } = await authorizeInWorkspace(read, principal, body.workspaceId, 'admin')
+  await requireUnbound(read, principal, 'invite')
   const { email, role } = body
   const request: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
-  requireInvitable(read, request)
-  refuseSuppressed(read, email)
+  await requireInvitable(read, request)
+  await refuseSuppressed(read, email)
   const charge = chargeInvitation(read, { userId, email, now }, deps.settings().limits.invitations_per_day)
-  const { row, writes } = buildInvitation(read, request)
+  const { row, writes } = await buildInvitation(read, request)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
   if (!(await tryUniqueCommit(commit([...charge.writes, ...writes, recordEvent(event)])))) {
-    authorizeInWorkspace(read, principal, workspaceId, 'admin')
-    requireInvitable(read, request)
+    await authorizeInWorkspace(read, principal, workspaceId, 'admin')
+    await requireInvitable(read, request)
     const conflict = new Refusal('conflict', 'an invitation of this address has just ended: try again', { email })
-    throw charge.findRefusal() ?? conflict
+    throw (await charge.findRefusal()) ?? conflict
   }
   deps.changes.memberInvited()
   const { id, expires_at, created_at } = row
@@ -140,8 +140,8 @@ async function runInvite(
 }
 
 /** Throws a Refusal for an address that no mail of the service can reach. */
-function refuseSuppressed(read: Read, email: Address): void {
-  if (!isSuppressed(read, SERVICE_WORKSPACE, email)) return
+async function refuseSuppressed(read: Read, email: Address): Promise<void> {
+  if (!(await isSuppressed(read, SERVICE_WORKSPACE, email))) return
   const message = 'this address has bounced: the operator of the service must remove its suppression first'
   throw new Refusal('all-recipients-suppressed', message, { suppressed: [email] })
 }
@@ -162,10 +162,10 @@ function patchRoute(deps: MemberDeps): Route {
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { workspaceId, role }, now }) => {
       const { read, commit, changes } = deps
-      const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
-      if (role === 'admin') requireUnbound(read, principal, 'give a member more rights')
-      const { user_id, role: before } = requireChangeableMember(read, workspaceId, id)
-      const cancelled = role === 'admin' ? {} : cancelledInvitationDetails(read, workspaceId, user_id, now)
+      const named = await authorizeInWorkspace(read, principal, workspaceId, 'admin')
+      if (role === 'admin') await requireUnbound(read, principal, 'give a member more rights')
+      const { user_id, role: before } = await requireChangeableMember(read, workspaceId, id)
+      const cancelled = role === 'admin' ? {} : await cancelledInvitationDetails(read, workspaceId, user_id, now)
       const details = { user_id, from: before, to: role, ...cancelled }
       const act = {
         workspaceId,
@@ -180,8 +180,8 @@ function patchRoute(deps: MemberDeps): Route {
         recordAuditEntry({ ...act, details }),
       ]
       if (!(await tryUniqueCommit(commit(writes))))
-        throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
-      changes.memberChanged({ workspaceId, userId: user_id, removed: false })
+        throw await explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
+      await changes.memberChanged({ workspaceId, userId: user_id, removed: false })
       return json(200, { data: { id, role, updated_at: iso(now) } })
     },
   })
@@ -202,36 +202,41 @@ function removeRoute(deps: MemberDeps): Route {
     refusals: ['not_found', 'conflict', 'missing_required_field'],
     run: async ({ principal, params: { id = '' }, query: { workspaceId }, now }) => {
       const { read, commit, changes } = deps
-      const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
-      const { user_id: userId, email, role } = requireChangeableMember(read, workspaceId, id)
-      const details = { user_id: userId, email, role, ...cancelledInvitationDetails(read, workspaceId, userId, now) }
+      const named = await authorizeInWorkspace(read, principal, workspaceId, 'admin')
+      const { user_id: userId, email, role } = await requireChangeableMember(read, workspaceId, id)
+      const details = {
+        user_id: userId,
+        email,
+        role,
+        ...(await cancelledInvitationDetails(read, workspaceId, userId, now)),
+      }
       const act = { workspaceId, actor: actorOf(principal), action: 'member.removed', target: id, at: now } as const
       const gone = removeMember({ workspaceId, id, userId }, now)
       const writes = [requireAdministrator(named), ...gone, recordAuditEntry({ ...act, details })]
       if (!(await tryUniqueCommit(commit(writes))))
-        throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
-      changes.memberChanged({ workspaceId, userId, removed: true })
+        throw await explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
+      await changes.memberChanged({ workspaceId, userId, removed: true })
       return json(200, { data: { removed: true, id } })
     },
   })
 }
 
 /** Details for the audit log: the invitations that are cancelled because this user may no longer invite. */
-function cancelledInvitationDetails(
+async function cancelledInvitationDetails(
   read: Read,
   workspaceId: string,
   userId: string,
   now: number,
-): Readonly<Record<string, unknown>> {
-  const ids = pendingOfInviter(read, { workspaceId, userId, now }).map(({ id }) => id)
+): Promise<Readonly<Record<string, unknown>>> {
+  const ids = (await pendingOfInviter(read, { workspaceId, userId, now })).map(({ id }) => id)
   return ids.length === 0 ? {} : { cancelled_invitations: ids }
 }
 
-type Row = ReturnType<typeof memberById>[number]
+type Row = Awaited<ReturnType<typeof memberById>>[number]
 
 /** Throws a Refusal if there is no such member, or it is the owner. */
-function requireChangeableMember(read: Read, workspaceId: string, id: string): Row {
-  const [row] = memberById(read, { workspaceId, id })
+async function requireChangeableMember(read: Read, workspaceId: string, id: string): Promise<Row> {
+  const [row] = await memberById(read, { workspaceId, id })
   if (row === undefined) throw notFound('not-found', 'member', id)
   if (row.role !== 'owner') return row
   const message =
@@ -243,14 +248,14 @@ function requireChangeableMember(read: Read, workspaceId: string, id: string): R
  * Why the commit missed: the caller lost the right, the member was removed, or is the owner now. Throws or returns a
  * Refusal.
  */
-function explainMiss(
+async function explainMiss(
   { read }: MemberDeps,
   { workspaceId }: WorkspaceCaller,
   id: string,
-  stillMay: () => unknown,
-): Refusal {
-  stillMay()
-  requireChangeableMember(read, workspaceId, id)
+  stillMay: () => Promise<unknown>,
+): Promise<Refusal> {
+  await stillMay()
+  await requireChangeableMember(read, workspaceId, id)
   return new Refusal('conflict', 'the member has just changed: try again', { id })
 }
 

@@ -38,16 +38,16 @@ export interface WorkspaceCaller {
  * Throws a Refusal `not-found` if the user does not belong to the workspace, or `forbidden` if the role or key does not
  * allow it.
  */
-export function authorizeInWorkspace(
+export async function authorizeInWorkspace(
   read: Read,
   principal: Principal,
   workspaceId: string,
   area: Area,
-): WorkspaceCaller {
+): Promise<WorkspaceCaller> {
   const { userId } = principal
-  const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+  const role = userId === null ? undefined : (await roleIn(read, { workspaceId, userId }))[0]?.role
   if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
-  if (workspaceId !== principal.workspaceId) requireUnbound(read, principal, 'act in another workspace')
+  if (workspaceId !== principal.workspaceId) await requireUnbound(read, principal, 'act in another workspace')
   requirePermission({ ...principal, role }, area)
   return { workspaceId, userId }
 }

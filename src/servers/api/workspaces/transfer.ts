@@ -56,8 +56,8 @@ export function transferRoute(deps: TransferDeps): Route {
 }
 
 /** Use of the quotas counts by owner: with a new owner for each workspace, there would be no limit. */
-function requireNoNewOwner(read: Read, change: Parameters<typeof addsOwner>[1]): void {
-  if (!addsOwner(read, change) || findOperatedBy(read, change.from) !== null) return
+async function requireNoNewOwner(read: Read, change: Parameters<typeof addsOwner>[1]): Promise<void> {
+  if (!(await addsOwner(read, change)) || (await findOperatedBy(read, change.from)) !== null) return
   throw new Refusal(
     'forbidden',
     'not permitted: you keep a workspace, and this member owns none, so limits would count twice: transfer it to a member who ' +
@@ -71,13 +71,13 @@ async function transfer(
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof transferRequest>>,
 ): Promise<Answer> {
   const { read, commit, changes } = deps
-  const { workspaceId, userId: ownerId } = authorizeInWorkspace(read, principal, id, 'owner')
+  const { workspaceId, userId: ownerId } = await authorizeInWorkspace(read, principal, id, 'owner')
   if (principal.keyId !== null) {
     throw new Refusal('forbidden', 'not permitted: a workspace is transferred in the dashboard, not with a key')
   }
-  requireNothingHeld(read, workspaceId, 'transferred')
-  const { user_id: newOwnerId } = requireOtherMember(deps, workspaceId, ownerId, body.member_id)
-  requireNoNewOwner(read, { workspaceId, from: ownerId, to: newOwnerId })
+  await requireNothingHeld(read, workspaceId, 'transferred')
+  const { user_id: newOwnerId } = await requireOtherMember(deps, workspaceId, ownerId, body.member_id)
+  await requireNoNewOwner(read, { workspaceId, from: ownerId, to: newOwnerId })
   const { password_hash: hash } = await checkOwnPassword(deps, ownerId, body.password, now)
   const writes = [
     requirePassword({ userId: ownerId, hash }),
@@ -88,22 +88,22 @@ async function transfer(
     }),
   ]
   if (!(await tryCommit(commit(writes)))) {
-    authorizeInWorkspace(read, principal, id, 'owner')
-    requireOtherMember(deps, workspaceId, ownerId, body.member_id)
+    await authorizeInWorkspace(read, principal, id, 'owner')
+    await requireOtherMember(deps, workspaceId, ownerId, body.member_id)
     throw new Refusal('conflict', 'the members have just changed: try again', { id })
   }
-  for (const userId of [ownerId, newOwnerId]) changes.memberChanged({ workspaceId, userId, removed: false })
+  for (const userId of [ownerId, newOwnerId]) await changes.memberChanged({ workspaceId, userId, removed: false })
   return json(200, { data: { id: workspaceId, owner_id: newOwnerId, former_owner_id: ownerId } })
 }
 
 /** Throws a Refusal if there is no such member, or it is the owner. */
-function requireOtherMember(
+async function requireOtherMember(
   { read }: TransferDeps,
   workspaceId: string,
   ownerId: string,
   id: string,
-): ReturnType<typeof memberById>[number] {
-  const [member] = memberById(read, { workspaceId, id })
+): Promise<Awaited<ReturnType<typeof memberById>>[number]> {
+  const [member] = await memberById(read, { workspaceId, id })
   if (member === undefined) throw notFound('not-found', 'member', id)
   if (member.user_id !== ownerId) return member
   throw new Refusal('conflict', 'the workspace belongs to this member already', { id })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
-import type { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import type { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.js'
 import { readUsage } from '../../../workspaces/accounts/limits/usage.js'
 import { readSmsUsage } from '../../../workspaces/sms/sms-usage.js'
 import { json } from '../http/answer.js'
@@ -13,7 +13,7 @@ import { type Route, route } from '../http/route/route.js'
 interface UsageDeps {
   readonly read: Read
   readonly settings: ReadSettings
-  readonly limits: { readonly plans: PlanCache; readonly inboundBytes: InboundBytes }
+  readonly limits: { readonly plans: WorkspacePlans; readonly inboundBytes: InboundBytes }
 }
 
 const inbound = z
@@ -78,13 +78,13 @@ export function usageRoutes({ read, settings, limits: { plans, inboundBytes } }:
       description: 'If the plan has credits, the answer has those instead of the period.',
       answers: { 200: { description: 'Plan and usage.', schema: z.union([planUsage, creditsUsage]) } },
       refusals: [],
-      run: ({ principal: { workspaceId }, now }) => {
+      run: async ({ principal: { workspaceId }, now }) => {
         const inbound = {
-          bytes_held: inboundBytes.readHeld(workspaceId),
-          bytes_limit: inboundBytes.limitOf(workspaceId),
+          bytes_held: await inboundBytes.readHeld(workspaceId),
+          bytes_limit: await inboundBytes.limitOf(workspaceId),
         }
-        const sms = readSmsUsage(read, workspaceId, settings().sms.limits.per_workspace_per_day, now)
-        return json(200, { ...readUsage(read, workspaceId, plans.find(workspaceId), now), inbound, sms })
+        const sms = await readSmsUsage(read, workspaceId, settings().sms.limits.per_workspace_per_day, now)
+        return json(200, { ...(await readUsage(read, workspaceId, plans.find(workspaceId), now)), inbound, sms })
       },
     }),
   ]

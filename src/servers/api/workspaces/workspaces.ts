@@ -4,7 +4,6 @@
  * A deletion is answered when the workspace is closed on disk: none of its keys works, nothing is
  * accepted or signed for it. Its records are erased afterwards.
  */
-
 import { z } from 'zod'
 import type { ReadSettings } from '../../../base/config/live-config.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -20,7 +19,7 @@ import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/a
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { reachesAllWorkspaces } from '../../../workspaces/accounts/keys/key-limits.js'
 import { countWithinHour } from '../../../workspaces/accounts/limits/hourly-limit.js'
-import type { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import type { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.js'
 import { WORKSPACES } from '../../../workspaces/accounts/limits/usage.js'
 import { countMembers, requireAdministrator, requireMember } from '../../../workspaces/accounts/people/members.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
@@ -42,7 +41,7 @@ import { authorizeInWorkspace, requireUserOf, sliceFields } from './named-worksp
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 interface WorkspaceDeps extends Store {
-  readonly limits: { readonly plans: PlanCache }
+  readonly limits: { readonly plans: WorkspacePlans }
   readonly settings: ReadSettings
   readonly changes: Changes
 }
@@ -77,11 +76,11 @@ function listRoute({ read }: WorkspaceDeps): Route {
     query: z.strictObject(sliceFields),
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(workspace)) } },
     refusals: [],
-    run: ({ principal, query }) => {
+    run: async ({ principal, query }) => {
       const userId = requireUserOf(principal)
-      const rows = reachesAllWorkspaces(read, principal)
-        ? workspacesOfUser(read, { userId, ...query })
-        : workspaceOfUser(read, { userId, workspaceId: principal.workspaceId }).slice(query.offset)
+      const rows = (await reachesAllWorkspaces(read, principal))
+        ? await workspacesOfUser(read, { userId, ...query })
+        : (await workspaceOfUser(read, { userId, workspaceId: principal.workspaceId })).slice(query.offset)
       return json(200, { data: rows.map(toWorkspaceResource) })
     },
   })
@@ -113,22 +112,20 @@ async function createWorkspace(
   const { name, icon_url: iconUrl = null } = body
   const { read } = deps
   const { limits } = deps.settings()
-  const plan = planOfNewWorkspace(limits, deps.limits.plans.find(requireMakersWorkspace(read, principal, limits)))
-  checkOwnedLimit(read, userId)
+  const plan = planOfNewWorkspace(limits, deps.limits.plans.find(await requireMakersWorkspace(read, principal, limits)))
+  await checkOwnedLimit(read, userId)
   await countWithinHour(deps, creationLimit, userId, now)
   const commit = createMemberCommit(deps, principal.workspaceId, userId)
-  const id = await commitWithFreeSlug({ ...deps, commit }, () => {
-    const { id: target, writes } = buildWorkspace(read, { name, iconUrl, userId, plan, now })
-    const act = {
-      workspaceId: target,
-      actor: actorOf(principal),
-      action: 'workspace.created',
-      target,
-      at: now,
-    } as const
-    return { result: target, writes: [...writes, recordAuditEntry({ ...act, details: { name, owner: userId } })] }
+  const id = await commitWithFreeSlug({ ...deps, commit }, async () => {
+    const { id: target, writes } = await buildWorkspace(read, { name, iconUrl, userId, plan, now })
+    const act = recordAuditEntry({
+      ...{ workspaceId: target, actor: actorOf(principal), at: now },
+      ...{ action: 'workspace.created', target, details: { name, owner: userId } },
+    })
+    return { result: target, writes: [...writes, act] }
   })
-  return json(201, { data: workspaceOfCaller(read, principal, id) })
+  await deps.changes.workspaceChanged(id)
+  return json(201, { data: await workspaceOfCaller(read, principal, id) })
 }
 
 /** A commit that asserts that the user still belongs to the key's workspace; its deletion may erase the user too. */
@@ -139,14 +136,14 @@ function createMemberCommit({ commit }: WorkspaceDeps, workspaceId: string, user
   }
 }
 
-function checkOwnedLimit(read: Read, userId: string): void {
-  const count = countOwned(read, { userId })[0]?.count ?? 0
+async function checkOwnedLimit(read: Read, userId: string): Promise<void> {
+  const count = (await countOwned(read, { userId }))[0]?.count ?? 0
   if (count < MAX_OWNED) return
   throw new Refusal('conflict', `a user may own at most ${MAX_OWNED} workspaces`, { limit: MAX_OWNED, count })
 }
 
 /** Commits one after the other, so that no two choose the same slug; tries again if another process took it. */
-function commitWithFreeSlug<T>({ inTurn, commit }: WorkspaceRouteDeps, make: () => PreparedChange<T>): Promise<T> {
+function commitWithFreeSlug<T>({ inTurn, commit }: WorkspaceRouteDeps, make: MakeChange<T>): Promise<T> {
   return inTurn(() => retrySlugCommit(commit, make))
 }
 
@@ -155,9 +152,11 @@ interface PreparedChange<T> {
   readonly writes: readonly Write[]
 }
 
-async function retrySlugCommit<T>(commit: Commit, make: () => PreparedChange<T>): Promise<T> {
+type MakeChange<T> = () => Promise<PreparedChange<T>>
+
+async function retrySlugCommit<T>(commit: Commit, make: MakeChange<T>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
-    const change = make()
+    const change = await make()
     try {
       await commit(change.writes)
       return change.result
@@ -178,10 +177,10 @@ function showRoute({ read }: WorkspaceDeps): Route {
     summary: 'Show a workspace',
     answers: { 200: { description: 'The workspace.', schema: withData(detailedWorkspace) } },
     refusals: ['not_found'],
-    run: ({ principal, params: { id = '' } }) => {
-      const { workspaceId } = authorizeInWorkspace(read, principal, id, 'admin-read')
-      const member_count = countMembers(read, { workspaceId })[0]?.count ?? 0
-      return json(200, { data: { ...workspaceOfCaller(read, principal, id), member_count } })
+    run: async ({ principal, params: { id = '' } }) => {
+      const { workspaceId } = await authorizeInWorkspace(read, principal, id, 'admin-read')
+      const member_count = (await countMembers(read, { workspaceId }))[0]?.count ?? 0
+      return json(200, { data: { ...(await workspaceOfCaller(read, principal, id)), member_count } })
     },
   })
 }
@@ -206,27 +205,27 @@ async function patchWorkspace(
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof change>>,
 ): Promise<Answer> {
   const { read } = deps
-  const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'admin')
+  const { workspaceId, userId } = await authorizeInWorkspace(read, principal, id, 'admin')
   const { name, icon_url: iconUrl } = body
   if (name !== undefined || iconUrl !== undefined) {
     const act = { workspaceId, actor: actorOf(principal), action: 'workspace.changed', target: id, at: now } as const
-    await commitWithFreeSlug({ ...deps, commit: createCheckedCommit(deps, principal, id) }, () => ({
+    await commitWithFreeSlug({ ...deps, commit: createCheckedCommit(deps, principal, id) }, async () => ({
       result: id,
       writes: [
         requireAdministrator({ workspaceId, userId }),
-        ...changeWorkspace(read, id, { name, iconUrl }),
+        ...(await changeWorkspace(read, id, { name, iconUrl })),
         recordAuditEntry({ ...act, details: body }),
       ],
     }))
   }
-  return json(200, { data: workspaceOfCaller(read, principal, id) })
+  return json(200, { data: await workspaceOfCaller(read, principal, id) })
 }
 
 /** A commit that explains a miss by what the caller may no longer do. */
 function createCheckedCommit({ read, commit }: WorkspaceDeps, principal: Principal, id: string): Commit {
   return async (writes) => {
     if (await tryCommit(commit(writes))) return
-    authorizeInWorkspace(read, principal, id, 'admin')
+    await authorizeInWorkspace(read, principal, id, 'admin')
     throw notFound('not-found', 'workspace', id)
   }
 }
@@ -249,25 +248,25 @@ function removeRoute({ read, commit, changes }: WorkspaceDeps): Route {
     },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, now }) => {
-      const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'owner')
-      refuseOperatorWorkspace(read, workspaceId)
-      requireNothingHeld(read, workspaceId, 'deleted')
-      const act = recordDeletion(read, principal, workspaceId, now)
+      const { workspaceId, userId } = await authorizeInWorkspace(read, principal, id, 'owner')
+      await refuseOperatorWorkspace(read, workspaceId)
+      await requireNothingHeld(read, workspaceId, 'deleted')
+      const act = await recordDeletion(read, principal, workspaceId, now)
       const writes = [requireOwner({ workspaceId, userId }), ...closeWorkspace(workspaceId, now), act]
       if (!(await tryCommit(commit(writes)))) {
-        authorizeInWorkspace(read, principal, id, 'owner')
-        refuseOperatorWorkspace(read, workspaceId)
+        await authorizeInWorkspace(read, principal, id, 'owner')
+        await refuseOperatorWorkspace(read, workspaceId)
         throw notFound('not-found', 'workspace', id)
       }
-      changes.workspaceClosed(workspaceId)
+      await changes.workspaceClosed(workspaceId)
       return json(200, { data: { deleted: true, id } })
     },
   })
 }
 
 /** Throws a Refusal for the operator's workspace, which receives mail to the postmaster of the service. */
-function refuseOperatorWorkspace(read: Read, id: string): void {
-  if (findOperatorWorkspace(read) !== id) return
+async function refuseOperatorWorkspace(read: Read, id: string): Promise<void> {
+  if ((await findOperatorWorkspace(read)) !== id) return
   const fix = 'the operator of the service may choose another one with "posthorn workspace set-operator"'
   const message = `the operator's workspace receives mail to postmaster and cannot be deleted: ${fix}`
   throw new Refusal('conflict', message, { id })
@@ -277,19 +276,19 @@ function refuseOperatorWorkspace(read: Read, id: string): void {
  * The deletion is in the log of the service, since the log of the workspace is erased with it, and perhaps the user
  * too.
  */
-function recordDeletion(read: Read, principal: Principal, id: string, at: number): Write {
-  const { name, slug } = workspaceOfCaller(read, principal, id)
-  const email = userById(read, { id: requireUserOf(principal) })[0]?.email
+async function recordDeletion(read: Read, principal: Principal, id: string, at: number): Promise<Write> {
+  const { name, slug } = await workspaceOfCaller(read, principal, id)
+  const email = (await userById(read, { id: requireUserOf(principal) }))[0]?.email
   return recordAuditEntry({
     ...{ workspaceId: SERVICE_WORKSPACE, actor: actorOf(principal), action: 'workspace.deleted', target: id, at },
     details: { name, slug, by_email: email },
   })
 }
 
-type Row = ReturnType<typeof workspaceOfUser>[number]
+type Row = Awaited<ReturnType<typeof workspaceOfUser>>[number]
 
-function workspaceOfCaller(read: Read, principal: Principal, id: string): z.output<typeof workspace> {
-  const [row] = workspaceOfUser(read, { userId: requireUserOf(principal), workspaceId: id })
+async function workspaceOfCaller(read: Read, principal: Principal, id: string): Promise<z.output<typeof workspace>> {
+  const [row] = await workspaceOfUser(read, { userId: requireUserOf(principal), workspaceId: id })
   if (row === undefined) throw notFound('not-found', 'workspace', id)
   return toWorkspaceResource(row)
 }

@@ -19,7 +19,7 @@ export async function findGreylistReply(
   allowListings: Promise<readonly unknown[]>,
 ): Promise<SmtpReply | null> {
   if (setting === null || !greylist.applies(setting, tuple.client) || (await allowListings).length > 0) return null
-  const seconds = greylist.check(tuple)
+  const seconds = await greylist.check(tuple)
   if (seconds === 0) return null
   return { code: 451, status: '4.7.1', text: `Greylisted, please try again in ${seconds} seconds` }
 }

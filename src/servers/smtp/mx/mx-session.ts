@@ -144,7 +144,7 @@ export class MxSession implements SmtpSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.recipients.check(address, mail.size, mail.from)
+    const verdict = await this.gate.deps.recipients.check(address, mail.size, mail.from)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })

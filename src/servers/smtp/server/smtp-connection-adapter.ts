@@ -20,8 +20,9 @@ import type { TlsFacts } from '../../../inbound/receiving/authentication/receive
 import type { IncomingMessage } from '../session/incoming-message.js'
 import { expnReply } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
-import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
+import type { MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import type { ListenerSlot } from './admission.js'
+import { handleAnswer } from './answers.js'
 import { replaceUser, replaceUserAfter } from './any-user.js'
 import { DataReader } from './data-reader.js'
 import { hasStatus, withStatus } from './enhanced-status.js'
@@ -136,11 +137,12 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   }
 
   override handler_MAIL(command: Buffer, callback: Done): void {
-    const reply = this.smtpSession.mail(command)
-    // smtp-server reports a broken connection only within a transaction.
-    if (reply.code === OK) this.session.envelope.mailFrom = { address: '', args: false }
-    this.reply(reply)
-    callback()
+    handleAnswer(this.smtpSession.mail(command), (reply) => {
+      // smtp-server reports a broken connection only within a transaction.
+      if (reply.code === OK) this.session.envelope.mailFrom = { address: '', args: false }
+      this.reply(reply)
+      callback()
+    })
   }
 
   override handler_RCPT(command: Buffer, callback: Done): void {
@@ -286,11 +288,6 @@ function holdWrites(socket: Socket | TLSSocket): () => void {
   socket.cork()
   const turnEnd = setImmediate(release)
   return release
-}
-
-function handleAnswer<Value>(answer: Answer<Value>, act: (value: Value) => void): void {
-  if (answer instanceof Promise) void answer.then(act)
-  else act(answer)
 }
 
 function tlsFactsOf(socket: TLSSocket): TlsFacts {

@@ -26,6 +26,7 @@ import type { SessionFacts, SessionGate } from '../session/session-gate.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { Admission, type CheckNewClient } from './admission.js'
+import { handleAnswer } from './answers.js'
 import { SmtpConnectionAdapter } from './smtp-connection-adapter.js'
 
 /** The decisions of one kind of listener. */
@@ -147,9 +148,10 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   ): void {
     const { smtpSession } = this.ownerOf(session)
     if (smtpSession.auth === undefined) throw new Error('AUTH in a session that does not offer it')
-    const reply = smtpSession.auth(password ?? '')
-    if (reply.code === AUTHENTICATED) done(null, { user: true })
-    else done(asError(reply))
+    handleAnswer(smtpSession.auth(password ?? ''), (reply) => {
+      if (reply.code === AUTHENTICATED) done(null, { user: true })
+      else done(asError(reply))
+    })
   }
 
   override onData(_stream: SMTPServerDataStream, session: SMTPServerSession, done: Callback<string>): void {

@@ -69,8 +69,8 @@ export interface SmtpSession extends LimitedConnection {
   /** Null if AUTH may begin. Sessions without AUTH have neither this method nor the next one. */
   checkAuth?(): SmtpReply | null
   /** The client is authenticated if the reply has the code 235. */
-  auth?(password: string): SmtpReply
-  mail(line: Buffer): SmtpReply
+  auth?(password: string): Answer<SmtpReply>
+  mail(line: Buffer): Answer<SmtpReply>
   rcpt(line: Buffer): Answer<SmtpReply>
   /** Either the bytes of the message may come, or it is refused. Null if the client is gone. */
   data(): Answer<MessageTransfer | SmtpReply | null>

@@ -63,13 +63,13 @@ export class KeyLogin {
 
   /** Recognizes a trusted network. A reply refuses the client. */
   connect(): SmtpReply | null {
-    const { deps, authLimit } = this.gate
+    const { deps } = this.gate
     const { remoteAddress } = this.connection
     try {
       this.trustedPrincipal = deps.access.findTrusted(remoteAddress)
       if (this.trustedPrincipal !== null) return null
       this.startTimer()
-      if (!authLimit.isBanned(addressKeyOf(remoteAddress), deps.clock())) return null
+      if (!this.isBanned(addressKeyOf(remoteAddress))) return null
       this.gate.note('banned', this.sessionFacts())
       return bannedReply
     } catch (error) {
@@ -94,30 +94,44 @@ export class KeyLogin {
   }
 
   /** The reply to the key of an AUTH exchange. A line end or a blank around it came with the file that holds it. */
-  auth(given: string): SmtpReply {
+  async auth(given: string): Promise<SmtpReply> {
     const key = given.trim()
-    const { authLimit, deps } = this.gate
     const client = addressKeyOf(this.connection.remoteAddress)
-    const result = authLimit.isBanned(client, deps.clock()) ? bannedReply : this.principalOf(key)
-    if ('workspaceId' in result) {
-      clearTimeout(this.timer)
-      this.keyPrefix = keyPrefixOf(key)
-      this.keyPrincipal = result
-      return authenticatedReply
-    }
-    if (result === cannotAuthenticateReply) return result
-    this.logWrongKey(key, result)
-    if (result.code === WRONG_KEY) this.countWrongKey(client)
-    return result
+    const reply = this.isBanned(client) ? bannedReply : await this.logIn(key, client)
+    if (reply === authenticatedReply || reply === cannotAuthenticateReply) return reply
+    this.logWrongKey(key, reply)
+    if (reply.code === WRONG_KEY) this.countWrongKey(client)
+    return reply
   }
 
-  private principalOf(key: string): Principal | SmtpReply {
+  /**
+   * Other sessions of the client may bring a ban while the key is looked up. Then it learns nothing of this key. The
+   * access of principals may end in that time too, and this session has none yet that would be found, so the key is
+   * looked up again.
+   */
+  private async logIn(key: string, client: string): Promise<SmtpReply> {
+    const { gate } = this
     try {
-      return this.gate.deps.access.authenticate(key, this.connection.remoteAddress)
+      for (;;) {
+        const { accessEndings } = gate
+        const principal = await gate.deps.access.authenticate(key, this.connection.remoteAddress)
+        if (this.isBanned(client)) return bannedReply
+        if (gate.accessEndings !== accessEndings) continue
+        clearTimeout(this.timer)
+        this.keyPrefix = keyPrefixOf(key)
+        this.keyPrincipal = principal
+        return authenticatedReply
+      }
     } catch (error) {
-      const reply = toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id))
-      return error instanceof Refusal ? reply : cannotAuthenticateReply
+      const reply = toSmtpReply(error, (fault) => gate.report(fault, this.connection.id))
+      if (!(error instanceof Refusal)) return cannotAuthenticateReply
+      return this.isBanned(client) ? bannedReply : reply
     }
+  }
+
+  private isBanned(client: string): boolean {
+    const { authLimit, deps } = this.gate
+    return authLimit.isBanned(client, deps.clock())
   }
 
   private logWrongKey(key: string, { text }: SmtpReply): void {

@@ -13,6 +13,8 @@ type SubmissionReason =
 
 export class SubmissionGate extends SessionGate<SubmissionDeps, SubmissionLimits> {
   readonly authLimit: AuthLimit
+  /** Grows whenever the sessions of some principals are ended, so that a login under way can tell. */
+  accessEndings = 0
 
   constructor(deps: SubmissionDeps) {
     super(deps, deps.limits ?? defaultSubmissionLimits)

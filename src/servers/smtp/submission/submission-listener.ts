@@ -31,10 +31,27 @@ export class SubmissionListener extends SmtpListener<SubmissionSession> {
 
   /** Ends the sessions of these principals, for example after a key was revoked or a workspace was deleted. */
   endSessions(where: (principal: Principal) => boolean): void {
-    for (const { smtpSession } of this.servers.flatMap((server) => [...server.openConnections()])) {
-      const { principal } = smtpSession
-      if (principal !== null && where(principal)) smtpSession.finish(accessEndedReply, this.gate.limits.finishWithin)
+    this.gate.accessEndings += 1
+    for (const session of this.listSessions()) {
+      if (session.principal !== null && where(session.principal)) this.endSession(session)
     }
+  }
+
+  /** Ends the sessions whose principals are no longer valid. Rejects if `isValid` does; then some are not judged. */
+  async recheckSessions(isValid: (principal: Principal) => Promise<boolean>): Promise<void> {
+    this.gate.accessEndings += 1
+    for (const session of this.listSessions()) {
+      const { principal } = session
+      if (principal !== null && !(await isValid(principal))) this.endSession(session)
+    }
+  }
+
+  private listSessions(): readonly SubmissionSession[] {
+    return this.servers.flatMap((server) => [...server.openConnections()]).map(({ smtpSession }) => smtpSession)
+  }
+
+  private endSession(session: SubmissionSession): void {
+    session.finish(accessEndedReply, this.gate.limits.finishWithin)
   }
 }
 

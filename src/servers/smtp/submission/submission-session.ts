@@ -93,15 +93,19 @@ export class SubmissionSession implements SmtpSession {
     return this.transaction === null ? null : authInTransactionReply
   }
 
-  auth(password: string): SmtpReply {
+  auth(password: string): Promise<SmtpReply> {
     return this.login.auth(password)
   }
 
-  mail(line: Buffer): SmtpReply {
-    return this.answer(() => this.beginTransaction(line))
+  async mail(line: Buffer): Promise<SmtpReply> {
+    try {
+      return await this.beginTransaction(line)
+    } catch (error) {
+      return this.replyTo(error)
+    }
   }
 
-  private beginTransaction(line: Buffer): SmtpReply {
+  private async beginTransaction(line: Buffer): Promise<SmtpReply> {
     if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings } = this.gate
     const { principal } = this
@@ -110,7 +114,7 @@ export class SubmissionSession implements SmtpSession {
     const mail = parseMail(line, { maxSize: settings().max_size, isEncrypted, substitute: principal.sender })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
-    deps.access.checkSender(principal, mail.from)
+    await deps.access.checkSender(principal, mail.from)
     this.transaction = { principal, mail, recipients: new Map() }
     return senderOk
   }
@@ -121,7 +125,11 @@ export class SubmissionSession implements SmtpSession {
   }
 
   rcpt(line: Buffer): SmtpReply {
-    return this.answer(() => this.addRecipient(line))
+    try {
+      return this.addRecipient(line)
+    } catch (error) {
+      return this.replyTo(error)
+    }
   }
 
   private addRecipient(line: Buffer): SmtpReply {
@@ -196,14 +204,6 @@ export class SubmissionSession implements SmtpSession {
 
   private buildFacts(): SessionFacts {
     return { ...sessionFactsOf(this.connection, this.transaction?.mail.from), ...this.login.facts }
-  }
-
-  private answer(verb: () => SmtpReply): SmtpReply {
-    try {
-      return verb()
-    } catch (error) {
-      return this.replyTo(error)
-    }
   }
 
   private replyTo(error: unknown): SmtpReply {

@@ -140,7 +140,7 @@ const removeEntries = prepareWrite<{ before: number; seq: number }>(({ db, slot 
 
 /** Removes some of the acts older than `before`. Resolves to whether there may be more. */
 export async function removeOldAuditEntries({ read, commit }: Store, before: number): Promise<boolean> {
-  const [oldest] = oldestEntry(read, {})
+  const [oldest] = await oldestEntry(read, {})
   if (oldest === undefined || oldest.at >= before) return false
   await commit([removeEntries({ before, seq: oldest.seq + STEP_SIZE })])
   return true

@@ -94,24 +94,24 @@ function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
 }
 
 /** The limits of the principal's key; a session has none. */
-function readBounds(read: Read, { workspaceId, keyId }: Principal): readonly KeyBound[] {
+async function readBounds(read: Read, { workspaceId, keyId }: Principal): Promise<readonly KeyBound[]> {
   if (keyId === null) return []
-  const [row] = keyById(read, { workspaceId, id: keyId })
+  const [row] = await keyById(read, { workspaceId, id: keyId })
   if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   return findBounds(row)
 }
 
 /** Tells whether the principal may see and act on every workspace of its user. A limited key reaches only its own. */
-export function reachesAllWorkspaces(read: Read, principal: Principal): boolean {
-  return readBounds(read, principal).length === 0
+export async function reachesAllWorkspaces(read: Read, principal: Principal): Promise<boolean> {
+  return (await readBounds(read, principal)).length === 0
 }
 
 /**
  * Throws a Refusal `forbidden` that names the limits of a limited key. `act` says what the key may not do, such as
  * `invite`.
  */
-export function requireUnbound(read: Read, principal: Principal, act: string): void {
-  const bounds = readBounds(read, principal)
+export async function requireUnbound(read: Read, principal: Principal, act: string): Promise<void> {
+  const bounds = await readBounds(read, principal)
   if (bounds.length === 0) return
   const message = `not permitted: only an unrestricted key may ${act}, and this key has ${bounds.join(', ')}`
   throw new Refusal('forbidden', message, { bounds })

@@ -28,14 +28,14 @@ export async function countWithinHour(
   now: number,
 ): Promise<void> {
   const { kind, max } = limit
-  const owner = findOwnerId(read, actsFor)
+  const owner = await findOwnerId(read, actsFor)
   const place = { kind, since: now - HOUR + 1 }
   const row = { workspace_id: owner, kind, bucket: now, count: 1 }
   try {
     await commit([addWithinBounds(row, [{ ...place, atMost: max - 1 }])])
   } catch (error) {
     if (!(error instanceof WriteConflict)) throw error
-    const [oldest] = bucketsSince(read, { workspaceId: owner, ...place })
+    const [oldest] = await bucketsSince(read, { workspaceId: owner, ...place })
     // The reset is at most an hour from now, even if the clock was set back.
     throw buildRateRefusal(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
   }

@@ -23,12 +23,12 @@ import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import { INBOUND_RECORD_BYTES } from '../../../base/storage/schema/inbound.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
 import type { OperatorWorkspaceCache } from '../workspace/operator-workspace.js'
-import type { PlanCache } from './plans.js'
+import type { WorkspacePlans } from './plans.js'
 
 interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
-  readonly plans: Pick<PlanCache, 'find'>
+  readonly plans: Pick<WorkspacePlans, 'find'>
   readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
   readonly settings: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   readonly disk: Pick<DiskGuard, 'room'>
@@ -52,8 +52,8 @@ const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; mos
   builder.db.selectNoFrom(sql<number>`(${selectHeld(builder)})`.as('bytes')),
 )
 
-export function readHeldInboundBytes(read: Read, workspaceId: string): number {
-  return inboundTotal(read, { workspaceId, ...counting })[0]?.bytes ?? 0
+export async function readHeldInboundBytes(read: Read, workspaceId: string): Promise<number> {
+  return (await inboundTotal(read, { workspaceId, ...counting }))[0]?.bytes ?? 0
 }
 
 /** More bytes than the service can store while a count holds. */
@@ -67,32 +67,32 @@ export class InboundBytes {
   private readonly roomOnDisk: RoomReader
 
   constructor(private readonly deps: InboundBytesDeps) {
-    const readHeld = (workspaceId: string): number => this.readHeld(workspaceId)
+    const readHeld = (workspaceId: string): Promise<number> => this.readHeld(workspaceId)
     this.roomInPlan = new RoomReader((workspaceId) => this.limitOf(workspaceId), readHeld, deps.clock)
-    this.roomOnDisk = new RoomReader(() => this.findDiskShare(), readHeld, deps.clock)
+    this.roomOnDisk = new RoomReader(async () => this.findDiskShare(), readHeld, deps.clock)
   }
 
   /** Bytes that a workspace may hold by its plan. Null means unlimited. */
-  limitOf(workspaceId: string): number | null {
+  async limitOf(workspaceId: string): Promise<number | null> {
     const { plans, operatorWorkspace, settings } = this.deps
     const { operator_inbound_bytes: operatorLimit } = settings()
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
     const ofPlan = plans.find(workspaceId).limits.inbound_bytes
-    return ofPlan ?? (operatorWorkspace.find() === workspaceId ? operatorLimit : null)
+    return ofPlan ?? ((await operatorWorkspace.find()) === workspaceId ? operatorLimit : null)
   }
 
   /**
    * Bytes that a workspace may hold now, by its plan and by the room on the disk. It is null if no mail that arrives
    * while a count holds can reach a limit.
    */
-  limitNow(workspaceId: string): number | null {
-    const [limit, share] = [this.limitOf(workspaceId), this.roomOnDisk.find(workspaceId)]
+  async limitNow(workspaceId: string): Promise<number | null> {
+    const [limit, share] = [await this.limitOf(workspaceId), await this.roomOnDisk.find(workspaceId)]
     if (share === null || share >= MUCH_ROOM) return limit
-    return Math.min(limit ?? Number.POSITIVE_INFINITY, this.readHeld(workspaceId) + share)
+    return Math.min(limit ?? Number.POSITIVE_INFINITY, (await this.readHeld(workspaceId)) + share)
   }
 
   /** Bytes that a workspace holds, together with those that count with it. */
-  readHeld(workspaceId: string): number {
+  async readHeld(workspaceId: string): Promise<number> {
     return readHeldInboundBytes(this.deps.read, workspaceId)
   }
 
@@ -100,8 +100,8 @@ export class InboundBytes {
    * Bytes that a message may add. It is null if no limit is near. If there is much room, the answer is up to a
    * quarter of a second old.
    */
-  roomOf(workspaceId: string): number | null {
-    const [room, share] = [this.roomInPlan.find(workspaceId), this.roomOnDisk.find(workspaceId)]
+  async roomOf(workspaceId: string): Promise<number | null> {
+    const [room, share] = [await this.roomInPlan.find(workspaceId), await this.roomOnDisk.find(workspaceId)]
     if (share === null || share >= MUCH_ROOM) return room
     return Math.min(room ?? Number.POSITIVE_INFINITY, share)
   }
@@ -121,20 +121,20 @@ class RoomReader {
   private readonly counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
 
   constructor(
-    private readonly limitOf: (workspaceId: string) => number | null,
-    private readonly readHeld: (workspaceId: string) => number,
+    private readonly limitOf: (workspaceId: string) => Promise<number | null>,
+    private readonly readHeld: (workspaceId: string) => Promise<number>,
     private readonly clock: Clock,
   ) {}
 
   /** Calls `readHeld` four times a second if there is much room, otherwise each time. */
-  find(workspaceId: string): number | null {
-    const limit = this.limitOf(workspaceId)
+  async find(workspaceId: string): Promise<number | null> {
+    const limit = await this.limitOf(workspaceId)
     if (limit === null) return null
     const now = this.clock()
     const known = this.counts.get(workspaceId)
     const age = known === undefined ? -1 : now - known.readAt
     if (known !== undefined && age >= 0 && age < COUNT_AGE && limit - known.held >= MUCH_ROOM) return limit - known.held
-    const held = this.readHeld(workspaceId)
+    const held = await this.readHeld(workspaceId)
     this.counts.set(workspaceId, { held, readAt: now })
     return Math.max(0, limit - held)
   }

@@ -58,7 +58,7 @@ export class UsageCleanup {
 
   /** Makes one step of the walk. Resolves to whether there are more. */
   async step(): Promise<boolean> {
-    const page = usagePage(this.store.read, this.cursor)
+    const page = await usagePage(this.store.read, this.cursor)
     const old = page.filter((bucket) => this.isOld(bucket))
     if (old.length > 0) await this.store.commit(old.map(removeBucket))
     this.cursor = page.at(-1) ?? this.cursor

@@ -1,25 +1,19 @@
 /**
- * The plan of each workspace. The cache holds 10,000 plans until another process changes the database.
+ * The plan of each workspace.
  *
  * A plan that the configuration no longer has counts as the default plan. The daemon logs such workspaces at its
  * start (`findUnknownPlans`).
  */
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../../base/config/plans.js'
-import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import { prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { WorkspaceDirectory } from '../workspace/workspace-directory.js'
 import { allWorkspaces } from '../workspace/workspaces.js'
-
-const MAX_WORKSPACES = 10_000
 
 export interface Plan {
   readonly name: string
   readonly limits: PlanLimits
 }
-
-const selectPlanName = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
-)
 
 /** Misses when there is no such workspace. The plan must be configured. */
 export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
@@ -33,42 +27,28 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
-export class PlanCache {
-  private readonly plans = createLruCache<Plan>({ max: MAX_WORKSPACES })
-
+export class WorkspacePlans {
   /** `settings` are validated, so the default plan is configured. */
   constructor(
-    private readonly read: Read,
+    private readonly workspaces: Pick<WorkspaceDirectory, 'planOf'>,
     private readonly settings: () => PlansConfig,
   ) {}
 
+  /** An unknown workspace has the default plan. */
   find(workspaceId: string): Plan {
-    const cached = this.plans.get(workspaceId)
-    if (cached !== undefined) return cached
-    const plan = this.load(workspaceId)
-    this.plans.set(workspaceId, plan)
-    return plan
-  }
-
-  /** Drops everything, because another process has changed the database, or because a reload has changed the plans. */
-  drop(): void {
-    this.plans.clear()
-  }
-
-  private load(workspaceId: string): Plan {
     const { default_plan: fallback, plans } = this.settings()
-    const name = selectPlanName(this.read, { workspaceId })[0]?.plan ?? fallback
+    const name = this.workspaces.planOf(workspaceId) ?? fallback
     const limits = limitsOfPlan(plans, name)
     return limits === undefined ? { name: fallback, limits: limitsOfPlan(plans, fallback) ?? {} } : { name, limits }
   }
 }
 
 /** Workspaces whose plan is not configured. */
-export function findUnknownPlans(
+export async function findUnknownPlans(
   read: Read,
   { plans }: Pick<PlansConfig, 'plans'>,
-): readonly { readonly id: string; readonly plan: string }[] {
-  return allWorkspaces(read, {})
+): Promise<readonly { readonly id: string; readonly plan: string }[]> {
+  return (await allWorkspaces(read, {}))
     .filter(({ plan }) => limitsOfPlan(plans, plan) === undefined)
     .map(({ id, plan }) => ({ id, plan }))
 }

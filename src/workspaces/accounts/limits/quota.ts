@@ -16,7 +16,7 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { findOwnerId } from '../workspace/workspaces.js'
-import type { Plan, PlanCache } from './plans.js'
+import type { Plan, WorkspacePlans } from './plans.js'
 import {
   addUsage,
   addWithinBounds,
@@ -46,7 +46,7 @@ export interface Charge {
    */
   readonly writes: readonly Write[]
   /** Says why the writes missed. Null means that no quota is used up. */
-  readonly findRefusal: (batch: boolean) => Refusal | null
+  readonly findRefusal: (batch: boolean) => Promise<Refusal | null>
 }
 
 interface QuotaKind {
@@ -97,15 +97,15 @@ export class EmailCharger {
   /** Each charge reads `domainEmailsPerDay`. */
   constructor(
     private readonly read: Read,
-    private readonly plans: Pick<PlanCache, 'find'>,
+    private readonly plans: Pick<WorkspacePlans, 'find'>,
     private readonly domainEmailsPerDay: () => number,
   ) {}
 
   /** Charges `emails`, which all belong to one workspace. */
-  charge(emails: readonly Chargeable[], now: number): Charge {
+  async charge(emails: readonly Chargeable[], now: number): Promise<Charge> {
     const [first] = emails
-    if (first === undefined) return { writes: [], findRefusal: () => null }
-    const owner = findOwnerId(this.read, first.workspaceId)
+    if (first === undefined) return { writes: [], findRefusal: async () => null }
+    const owner = await findOwnerId(this.read, first.workspaceId)
     const quotas = quotasOfPlan(this.plans.find(first.workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
@@ -126,23 +126,23 @@ export class EmailCharger {
    * Says why a batch of this size exceeds what the plan has left now. It is null if the batch fits. The commit
    * checks again.
    */
-  findBatchRefusal(workspaceId: string, count: number, now: number): Refusal | null {
+  async findBatchRefusal(workspaceId: string, count: number, now: number): Promise<Refusal | null> {
     const quotas = quotasOfPlan(this.plans.find(workspaceId), count)
-    return findFirstRefusal(this.read, findOwnerId(this.read, workspaceId), quotas, true, now)
+    return findFirstRefusal(this.read, await findOwnerId(this.read, workspaceId), quotas, true, now)
   }
 }
 
 export type BatchQuotaCheck = EmailCharger['findBatchRefusal']
 
-function findFirstRefusal(
+async function findFirstRefusal(
   read: Read,
   owner: string,
   quotas: readonly Quota[],
   batch: boolean,
   now: number,
-): Refusal | null {
+): Promise<Refusal | null> {
   for (const quota of quotas) {
-    const refusal = findRefusal(read, owner, quota, batch, now)
+    const refusal = await findRefusal(read, owner, quota, batch, now)
     if (refusal !== null) return refusal
   }
   return null
@@ -185,10 +185,16 @@ function buildWrites(owner: string, quotas: readonly Quota[], now: number): Writ
 }
 
 /** Null means that there is room. */
-function findRefusal(read: Read, owner: string, quota: Quota, batch: boolean, now: number): Refusal | null {
+async function findRefusal(
+  read: Read,
+  owner: string,
+  quota: Quota,
+  batch: boolean,
+  now: number,
+): Promise<Refusal | null> {
   const { usageKind, kind, domain, count, limit } = quota
   if (limit === undefined) return null
-  const buckets = bucketsSince(read, { workspaceId: owner, kind, since: windowStart(usageKind.window, now) })
+  const buckets = await bucketsSince(read, { workspaceId: owner, kind, since: windowStart(usageKind.window, now) })
   const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (used + count <= limit) return null
   const remaining = Math.max(0, limit - used)

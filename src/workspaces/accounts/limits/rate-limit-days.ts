@@ -1,65 +1,130 @@
 /**
- * The requests of a day, stored in the table `usage` so that the daily limit survives a restart.
+ * The requests of the day that ends now, in memory and in the table `usage`, so that the daily limit survives a
+ * restart.
  *
- * We collect counts in memory. `save` adds them to the table once a minute and at the stop, so a crash loses up to a
- * minute of counts. The counts of a save stay in memory until it is acknowledged, so a read at that moment may count
- * them twice.
+ * The table is read once, at the start. `save` adds what was counted since to the table once a minute and at the stop,
+ * so a crash loses up to a minute of counts.
+ *
+ * Memory: at most 145 slices for each owner whose plan limits the day.
  */
+import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import type { Tables } from '../../../base/storage/tables/tables.js'
 import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'
-import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
+import { addToExisting, REQUESTS } from './usage.js'
 
-/** Rows of one commit. */
-const ROWS_PER_COMMIT = 500
+/** Rows of one commit and of one read. */
+const PAGE_SIZE = 500
 
-interface UnsavedCount {
+interface HeldSlice {
   readonly workspaceId: string
   readonly start: number
   count: number
+  /** The part of `count` that is not in the table yet. */
+  unsaved: number
 }
 
-export class DailyRequests {
-  private readonly unsaved = new Map<string, UnsavedCount>()
+/** A page of the counts of all kinds, in the order of the key. */
+const countsAfter = prepareRead<Pick<Tables['usage'], 'workspace_id' | 'kind' | 'bucket'>>()(({ db, slot }) =>
+  db
+    .selectFrom('usage')
+    .select(['workspace_id', 'kind', 'bucket', 'count'])
+    .where((eb) =>
+      eb(
+        eb.refTuple('workspace_id', 'kind', 'bucket'),
+        '>',
+        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket')),
+      ),
+    )
+    .orderBy('workspace_id')
+    .orderBy('kind')
+    .orderBy('bucket')
+    .limit(PAGE_SIZE),
+)
 
-  constructor(private readonly store: Store) {}
+export class DailyRequests {
+  /** By owner and by start. */
+  private readonly owners = new Map<string, Map<number, HeldSlice>>()
+  /** The slices that have a part which is not in the table yet. */
+  private readonly unsaved = new Set<HeldSlice>()
+  /** Saves one after the other, so that no count is saved twice. */
+  private readonly inTurn = createSerialRunner()
+
+  private constructor(private readonly store: Store) {}
+
+  /** Reads the day that ends now. */
+  static async open(store: Store, now: number): Promise<DailyRequests> {
+    const days = new DailyRequests(store)
+    const since = oldestSliceStart(slidingDay, now)
+    let place: Parameters<typeof countsAfter>[1] = { workspace_id: '', kind: '', bucket: 0 }
+    for (;;) {
+      const page = await countsAfter(store.read, place)
+      for (const { workspace_id, kind, bucket, count } of page)
+        if (kind === REQUESTS && bucket >= since) days.sliceAt(workspace_id, bucket).count += count
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAGE_SIZE) return days
+      place = last
+      await waitForStep()
+    }
+  }
 
   /** The requests of the workspace in the day that ends now, oldest first. */
   readSlices(workspaceId: string, now: number): readonly Slice[] {
     const since = oldestSliceStart(slidingDay, now)
-    const saved = bucketsSince(this.store.read, { workspaceId, kind: REQUESTS, since }).map(({ bucket, count }) => ({
-      start: bucket,
-      count,
-    }))
-    const held = [...this.unsaved.values()].filter((slice) => slice.workspaceId === workspaceId && slice.start >= since)
-    return [...saved, ...held].sort((one, other) => one.start - other.start)
+    return [...(this.owners.get(workspaceId)?.values() ?? [])]
+      .filter(({ start }) => start >= since)
+      .sort((one, other) => one.start - other.start)
+      .map(({ start, count }) => ({ start, count }))
   }
 
   count(workspaceId: string, now: number): void {
-    const start = now - (now % slidingDay.slice)
-    const key = `${start} ${workspaceId}`
-    const held = this.unsaved.get(key)
-    if (held === undefined) this.unsaved.set(key, { workspaceId, start, count: 1 })
-    else held.count += 1
+    const slice = this.sliceAt(workspaceId, now - (now % slidingDay.slice))
+    slice.count += 1
+    slice.unsaved += 1
+    this.unsaved.add(slice)
   }
 
-  async save(): Promise<void> {
-    const all = [...this.unsaved]
-    for (let from = 0; from < all.length; from += ROWS_PER_COMMIT)
-      await this.savePortion(all.slice(from, from + ROWS_PER_COMMIT))
+  /** Saves what was counted, and forgets what is older than the day that ends now. */
+  save(now: number): Promise<void> {
+    return this.inTurn(async () => {
+      const all = [...this.unsaved]
+      for (let from = 0; from < all.length; from += PAGE_SIZE) await this.savePortion(all.slice(from, from + PAGE_SIZE))
+      this.forgetOld(now)
+    })
   }
 
-  private async savePortion(portion: readonly (readonly [string, UnsavedCount])[]): Promise<void> {
-    const saved = portion.map(([key, { count }]) => ({ key, count }))
+  private async savePortion(portion: readonly HeldSlice[]): Promise<void> {
+    const saved = portion.map((slice) => ({ slice, count: slice.unsaved }))
     await this.store.commit(
-      portion.map(([, { workspaceId, start, count }]) =>
+      saved.map(({ slice: { workspaceId, start }, count }) =>
         addToExisting({ workspace_id: workspaceId, kind: REQUESTS, bucket: start, count }),
       ),
     )
-    for (const { key, count } of saved) {
-      const held = this.unsaved.get(key)
-      if (held === undefined) continue
-      held.count -= count
-      if (held.count === 0) this.unsaved.delete(key)
+    for (const { slice, count } of saved) {
+      slice.unsaved -= count
+      if (slice.unsaved === 0) this.unsaved.delete(slice)
     }
+  }
+
+  /** Slices stand in the order in which they were begun, so it looks at the first ones of each owner only. */
+  private forgetOld(now: number): void {
+    const since = oldestSliceStart(slidingDay, now)
+    for (const [workspaceId, slices] of this.owners) {
+      for (const [start, { unsaved }] of slices) {
+        if (start >= since || unsaved > 0) break
+        slices.delete(start)
+      }
+      if (slices.size === 0) this.owners.delete(workspaceId)
+    }
+  }
+
+  private sliceAt(workspaceId: string, start: number): HeldSlice {
+    const slices = this.owners.get(workspaceId) ?? new Map<number, HeldSlice>()
+    this.owners.set(workspaceId, slices)
+    const held = slices.get(start) ?? { workspaceId, start, count: 0, unsaved: 0 }
+    slices.set(start, held)
+    return held
   }
 }

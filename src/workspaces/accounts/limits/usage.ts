@@ -190,8 +190,8 @@ export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; sin
     .orderBy('bucket'),
 )
 
-export function sumSince(read: Read, owner: string, kind: string, since: number): number {
-  return bucketsSince(read, { workspaceId: owner, kind, since }).reduce((sum, { count }) => sum + count, 0)
+export async function sumSince(read: Read, owner: string, kind: string, since: number): Promise<number> {
+  return (await bucketsSince(read, { workspaceId: owner, kind, since })).reduce((sum, { count }) => sum + count, 0)
 }
 
 type Usage =
@@ -217,12 +217,13 @@ type Usage =
  * The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. The quotas of the plan
  * are compared with it, so it has the emails of all workspaces of the owner.
  */
-export function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
-  const owner = findOwnerId(read, workspaceId)
-  const sumUsed = (kind: string, window: UsageWindow): number => sumSince(read, owner, kind, windowStart(window, now))
+export async function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Promise<Usage> {
+  const owner = await findOwnerId(read, workspaceId)
+  const sumUsed = (kind: string, window: UsageWindow): Promise<number> =>
+    sumSince(read, owner, kind, windowStart(window, now))
   const { credits, requests_per_second = UNLIMITED_PER_SECOND, burst = requests_per_second, emails_per_month } = limits
   if (credits !== undefined) {
-    const spent = sumUsed(CREDITS, unboundedWindow)
+    const spent = await sumUsed(CREDITS, unboundedWindow)
     return {
       credits_remaining: Math.max(0, credits - spent),
       credits_used: spent,
@@ -234,7 +235,7 @@ export function readUsage(read: Read, workspaceId: string, { name, limits }: Pla
     plan: name,
     rate_limit: { requests_per_second, burst_limit: burst },
     usage: {
-      emails_sent: sumUsed(EMAILS, monthWindow),
+      emails_sent: await sumUsed(EMAILS, monthWindow),
       emails_limit: emails_per_month ?? null,
       period_start: formatTimestamp(windowStart(monthWindow, now)),
       period_end: formatTimestamp(now),

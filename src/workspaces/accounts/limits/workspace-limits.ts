@@ -12,9 +12,9 @@ import { MemoryShares } from '../../../base/platform/memory/shares.js'
 import type { Database } from '../../../base/storage/db/database.js'
 import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import type { OperatorWorkspaceCache } from '../workspace/operator-workspace.js'
-import type { WorkspaceOwners } from '../workspace/workspace-owners.js'
+import type { WorkspaceDirectory } from '../workspace/workspace-directory.js'
 import { InboundBytes } from './inbound-bytes.js'
-import { findUnknownPlans, PlanCache } from './plans.js'
+import { findUnknownPlans, WorkspacePlans } from './plans.js'
 import { EmailCharger } from './quota.js'
 import { RateLimit } from './rate-limit.js'
 import { DailyRequests } from './rate-limit-days.js'
@@ -42,11 +42,11 @@ interface WorkspaceLimitsDeps {
   readonly database: Database
   readonly operatorWorkspace: OperatorWorkspaceCache
   readonly disk: Pick<DiskGuard, 'room'>
-  readonly workspaceOwners: WorkspaceOwners
+  readonly workspaces: WorkspaceDirectory
 }
 
 export class WorkspaceLimits {
-  readonly plans: PlanCache
+  readonly plans: WorkspacePlans
   /** The names are ids of workspaces; those of one owner count together. */
   readonly requests: RateLimit
   /** By client address (`addressKeyOf`). */
@@ -55,25 +55,27 @@ export class WorkspaceLimits {
   readonly open = new RateLimit({ limitsOf: () => openLimits })
   readonly charger: EmailCharger
   readonly inboundBytes: InboundBytes
-  private readonly days: DailyRequests
   private readonly timer: NodeJS.Timeout
 
-  constructor(private readonly deps: WorkspaceLimitsDeps) {
-    const { database, workspaceOwners, settings } = deps
+  private constructor(
+    private readonly deps: WorkspaceLimitsDeps,
+    private readonly days: DailyRequests,
+  ) {
+    const { database, workspaces, settings } = deps
     const { read } = database
     const limits = (): LimitsConfig => settings().limits
-    const plans = new PlanCache(read, limits)
+    const plans = new WorkspacePlans(workspaces, limits)
     this.plans = plans
-    this.days = new DailyRequests(database)
-    this.requests = new RateLimit({
-      limitsOf: (id) => plans.find(id).limits,
-      meterOf: workspaceOwners.ownerOf,
-      days: this.days,
-    })
+    this.requests = new RateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: workspaces.ownerOf, days })
     this.charger = new EmailCharger(read, plans, () => limits().domain_emails_per_day)
     this.inboundBytes = new InboundBytes({ ...deps, read, plans, settings: limits })
     this.timer = setInterval(() => void this.save(), SAVE_INTERVAL).unref()
-    this.warnOfUnknownPlans()
+  }
+
+  static async open(deps: WorkspaceLimitsDeps): Promise<WorkspaceLimits> {
+    const days = await DailyRequests.open(deps.database, deps.clock())
+    await warnOfUnknownPlans(deps)
+    return new WorkspaceLimits(deps, days)
   }
 
   /**
@@ -81,14 +83,13 @@ export class WorkspaceLimits {
    * people in a browser, hold a share under another name than that of a workspace.
    */
   shareByOwner(budget: ReservableMemory, share: number): MemoryShares {
-    const { ownerOf } = this.deps.workspaceOwners
+    const { ownerOf } = this.deps.workspaces
     return new MemoryShares(budget, share, { ownerOf: (name) => (name.startsWith('ws_') ? ownerOf(name) : name) })
   }
 
   /** Call it when plans may have changed. */
-  onReload(): void {
-    this.plans.drop()
-    this.warnOfUnknownPlans()
+  onReload(): Promise<void> {
+    return warnOfUnknownPlans(this.deps)
   }
 
   stop(): Promise<void> {
@@ -97,17 +98,16 @@ export class WorkspaceLimits {
   }
 
   private save(): Promise<void> {
-    const { log } = this.deps
+    const { clock, log } = this.deps
     return this.days
-      .save()
+      .save(clock())
       .catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
   }
+}
 
-  private warnOfUnknownPlans(): void {
-    const { settings, database, log } = this.deps
-    const { limits } = settings()
-    for (const { id, plan } of findUnknownPlans(database.read, limits)) {
-      log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is no longer configured')
-    }
+async function warnOfUnknownPlans({ settings, database, log }: WorkspaceLimitsDeps): Promise<void> {
+  const { limits } = settings()
+  for (const { id, plan } of await findUnknownPlans(database.read, limits)) {
+    log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is no longer configured')
   }
 }

@@ -86,7 +86,7 @@ interface InvitationCharge {
   /** The writes come first in the commit of the invitation. When a limit is reached, they miss and change nothing. */
   readonly writes: readonly Write[]
   /** Says why the writes missed. Null means that no limit is reached. */
-  readonly findRefusal: () => Refusal | null
+  readonly findRefusal: () => Promise<Refusal | null>
 }
 
 /** `perDay` is the limit of the service, `limits.invitations_per_day`. */
@@ -99,14 +99,16 @@ export function chargeInvitation(read: Read, invitation: InvitationCount, perDay
       const row = { workspace_id: SERVICE_WORKSPACE, kind, bucket: now, count: 1 }
       return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
     }),
-    findRefusal: () => limits.map((limit) => refusalFor(read, limit, now)).find((refusal) => refusal !== null) ?? null,
+    findRefusal: async () =>
+      (await Promise.all(limits.map((limit) => refusalFor(read, limit, now)))).find((refusal) => refusal !== null) ??
+      null,
   }
 }
 
 /** Null means that there is room. */
-function refusalFor(read: Read, limit: InvitationLimit, now: number): Refusal | null {
+async function refusalFor(read: Read, limit: InvitationLimit, now: number): Promise<Refusal | null> {
   const { kind, max, window, rounding } = limit
-  const buckets = bucketsSince(read, { workspaceId: SERVICE_WORKSPACE, kind, since: now - window + 1 })
+  const buckets = await bucketsSince(read, { workspaceId: SERVICE_WORKSPACE, kind, since: now - window + 1 })
   const used = buckets.reduce((sum, { count }) => sum + count, 0)
   if (used < max) return null
   // The reset is at most a window from now, even if the clock was set back.

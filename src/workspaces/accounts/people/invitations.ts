@@ -139,7 +139,7 @@ const removeInvitation = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Removes some invitations that ended more than 30 days ago. Resolves to whether there may be more. */
 export async function removeOldInvitations({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = oldInvitations(read, { before: now - RETENTION })
+  const old = await oldInvitations(read, { before: now - RETENTION })
   if (old.length === 0) return false
   await commit(old.map(removeInvitation))
   return true

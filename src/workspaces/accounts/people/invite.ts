@@ -33,20 +33,24 @@ export interface InvitationRequest {
 }
 
 /** Throws a Refusal `conflict`. */
-export function requireInvitable(read: Read, { workspaceId, email: given, now }: InvitationRequest): void {
+export async function requireInvitable(
+  read: Read,
+  { workspaceId, email: given, now }: InvitationRequest,
+): Promise<void> {
   const email = toLowerCaseAddress(given)
-  const [member] = memberByEmail(read, { workspaceId, email })
+  const [member] = await memberByEmail(read, { workspaceId, email })
   if (member !== undefined) {
     throw new Refusal('conflict', `${email} belongs to the workspace already`, { email, member_id: member.id })
   }
-  const [waiting] = pendingByEmail(read, { workspaceId, email, now })
+  const [waiting] = await pendingByEmail(read, { workspaceId, email, now })
   if (waiting !== undefined) {
     const until = formatTimestamp(waiting.expires_at)
     const message = `${email} has a pending invitation until ${until}: cancel it to send another`
     throw new Refusal('conflict', message, { email, invitation_id: waiting.id, expires_at: until })
   }
   const count =
-    (countMembers(read, { workspaceId })[0]?.count ?? 0) + (countPending(read, { workspaceId, now })[0]?.count ?? 0)
+    ((await countMembers(read, { workspaceId }))[0]?.count ?? 0) +
+    ((await countPending(read, { workspaceId, now }))[0]?.count ?? 0)
   if (count < MAX_MEMBERS) return
   throw new Refusal('conflict', `a workspace may have at most ${MAX_MEMBERS} members and pending invitations`, {
     limit: MAX_MEMBERS,
@@ -60,10 +64,10 @@ interface NewInvitation {
   readonly writes: readonly Write[]
 }
 
-export function buildInvitation(read: Read, request: InvitationRequest): NewInvitation {
+export async function buildInvitation(read: Read, request: InvitationRequest): Promise<NewInvitation> {
   const { workspaceId, role, userId, actor, now } = request
   const email = toLowerCaseAddress(request.email)
-  const [inviter] = userById(read, { id: userId })
+  const [inviter] = await userById(read, { id: userId })
   const row: InvitationRow = {
     id: uuidv7(now),
     workspace_id: workspaceId,

@@ -43,20 +43,20 @@ export class AttemptLimits {
   readonly invitations = new RateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })
 }
 
-type TokenInvitation = ReturnType<typeof invitationOfToken>[number]
+type TokenInvitation = Awaited<ReturnType<typeof invitationOfToken>>[number]
 
 /** Finds the invitation of a token. Throws a Refusal: `not-found`, or `conflict` if it is no longer pending. */
-export function findOpenInvitation(
+export async function findOpenInvitation(
   { read, secret }: Pick<AcceptDeps, 'read' | 'secret'>,
   token: string,
   now: number,
-): TokenInvitation & { readonly hasAccount: boolean } {
+): Promise<TokenInvitation & { readonly hasAccount: boolean }> {
   const id = parseInvitationToken(secret, token)
-  const [row] = id === null ? [] : invitationOfToken(read, { id })
+  const [row] = id === null ? [] : await invitationOfToken(read, { id })
   if (row === undefined) throw new Refusal('not-found', 'no such invitation: the link is incomplete or too old')
   const over = statusAt(row, now)
   if (over !== 'pending') throw new Refusal('conflict', endedMessages[over], { id: row.id, status: over })
-  return { ...row, hasAccount: userByEmail(read, { email: row.email }).length > 0 }
+  return { ...row, hasAccount: (await userByEmail(read, { email: row.email })).length > 0 }
 }
 
 const endedMessages = {
@@ -77,7 +77,7 @@ interface Acceptance {
 
 interface AcceptedInvitation {
   readonly workspaceId: string
-  readonly member: ReturnType<typeof memberById>[number]
+  readonly member: Awaited<ReturnType<typeof memberById>>[number]
   readonly key: NewKey
 }
 
@@ -85,7 +85,7 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
   const { read, commit, attempts } = deps
   const { token, remoteAddress, now } = acceptance
   takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
-  const invitation = findOpenInvitation(deps, token, now)
+  const invitation = await findOpenInvitation(deps, token, now)
   takeAttempt(attempts.invitations, invitation.id, now)
   const user = await resolveUser(deps, invitation.email, acceptance)
   const { workspace_id: workspaceId, id, role, invited_by: inviter } = invitation
@@ -102,10 +102,10 @@ export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance)
     ...createKeyAudited(key, actor),
   ]
   if (!(await tryUniqueCommit(commit(writes)))) {
-    findOpenInvitation(deps, token, now)
+    await findOpenInvitation(deps, token, now)
     throw new Refusal('conflict', 'the account or its memberships have just changed: try again')
   }
-  const [member] = memberById(read, { workspaceId, id: memberId })
+  const [member] = await memberById(read, { workspaceId, id: memberId })
   if (member === undefined) throw new Refusal('conflict', 'the membership has just been removed again')
   return { workspaceId, member, key }
 }
@@ -130,7 +130,7 @@ async function resolveUser(
   email: Address,
   { fullName, password, code, now }: Acceptance,
 ): Promise<JoiningUser> {
-  const [known] = userByEmail(read, { email })
+  const [known] = await userByEmail(read, { email })
   if (known === undefined) {
     const id = uuidv7(now)
     const hash = await passwords.hash(password)
@@ -142,7 +142,7 @@ async function resolveUser(
     throw new Refusal('conflict', `the account of this address has no password yet: ${fix}`)
   }
   const userId = known.id
-  const secondFactor = requireSecondFactor(read, { userId, code, now })
+  const secondFactor = await requireSecondFactor(read, { userId, code, now })
   return {
     id: userId,
     writes: [...secondFactor, requireUser({ id: userId }), setMissingName({ id: userId, name: fullName })],
@@ -156,12 +156,12 @@ interface GivenCode {
 }
 
 /** Returns the write that uses the code up, or none if no second factor is enabled. Throws a Refusal `forbidden`. */
-function requireSecondFactor(read: Read, { userId, code = '', now }: GivenCode): readonly Write[] {
-  const [factor] = secondFactorOf(read, { userId })
+async function requireSecondFactor(read: Read, { userId, code = '', now }: GivenCode): Promise<readonly Write[]> {
+  const [factor] = await secondFactorOf(read, { userId })
   if (factor === undefined || factor.totp_enabled_at === null) return []
   const details = { second_factor: true }
   if (code === '') throw new Refusal('forbidden', 'a code of the authenticator is needed too', details)
-  const accepted = acceptCode(read, { userId, code, now })
+  const accepted = await acceptCode(read, { userId, code, now })
   if (accepted?.kind === 'time') return [accepted.write]
   throw new Refusal('forbidden', 'this is not a current code of the authenticator, or it was used already', details)
 }

@@ -31,7 +31,7 @@ interface PreparedNotice {
 }
 
 /** Returns null if the address gets no mail of the service. */
-export type PrepareNotice = (notice: AccountNotice) => PreparedNotice | null
+export type PrepareNotice = (notice: AccountNotice) => Promise<PreparedNotice | null>
 
 interface NoticeDeps extends Pick<Store, 'commit'> {
   readonly prepareNotice: PrepareNotice
@@ -43,7 +43,7 @@ export async function commitWithNotices(
   writes: readonly Write[],
   notices: readonly AccountNotice[],
 ): Promise<boolean> {
-  const prepared = notices.map(prepareNotice).filter((notice) => notice !== null)
+  const prepared = (await Promise.all(notices.map(prepareNotice))).filter((notice) => notice !== null)
   const isDone = await tryCommit(commit([...writes, ...prepared.flatMap((notice) => notice.writes)]))
   if (isDone) for (const { send } of prepared) send()
   return isDone

@@ -28,8 +28,11 @@ interface BrowserUse {
 }
 
 /** The result `first` means that the user is known in no browser. */
-export function recognizeBrowser(read: Read, { userId, token, now }: BrowserUse): 'known' | 'new' | 'first' {
-  const known = browsersOf(read, { userId, since: now - BROWSER_LIFETIME })
+export async function recognizeBrowser(
+  read: Read,
+  { userId, token, now }: BrowserUse,
+): Promise<'known' | 'new' | 'first'> {
+  const known = await browsersOf(read, { userId, since: now - BROWSER_LIFETIME })
   if (known.length === 0) return 'first'
   const hash = token === null ? null : hashToken(token)
   return known.some(({ token_hash: other }) => other === hash) ? 'known' : 'new'
@@ -85,7 +88,7 @@ const removeBrowser = prepareWrite<{ user_id: string; token_hash: string }>(({ d
 
 /** Removes some of the browsers past their time. Resolves to whether there may be more. */
 export async function removeOldBrowsers({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = oldBrowsers(read, { before: now - BROWSER_LIFETIME })
+  const old = await oldBrowsers(read, { before: now - BROWSER_LIFETIME })
   if (old.length === 0) return false
   await commit(old.map(removeBrowser))
   return true

@@ -44,21 +44,21 @@ interface OwnChange {
   readonly now: number
 }
 
-type Account = ReturnType<typeof secondFactorOf>[number]
+type Account = Awaited<ReturnType<typeof secondFactorOf>>[number]
 
 const MAX_WORKSPACES = 1_000
 
 /** Records an entry in the log of each workspace of the user. */
-export function recordForUser(
+export async function recordForUser(
   read: Read,
   { userId, actor, action, at }: { userId: string; actor: Actor; action: AuditAction; at: number },
-): Write[] {
-  return workspacesOfUser(read, { userId, limit: MAX_WORKSPACES, offset: 0 }).map(({ id: workspaceId }) =>
+): Promise<Write[]> {
+  return (await workspacesOfUser(read, { userId, limit: MAX_WORKSPACES, offset: 0 })).map(({ id: workspaceId }) =>
     recordAuditEntry({ workspaceId, actor, action, target: userId, at }),
   )
 }
 
-function recordOwnAct(read: Read, userId: string, action: AuditAction, at: number): Write[] {
+async function recordOwnAct(read: Read, userId: string, action: AuditAction, at: number): Promise<Write[]> {
   return recordForUser(read, { userId, actor: { id: userId, keyId: null }, action, at })
 }
 
@@ -77,7 +77,7 @@ export async function checkOwnPassword(
   password: string,
   now: number,
 ): Promise<Account & { readonly password_hash: string }> {
-  const [account] = secondFactorOf(read, { userId })
+  const [account] = await secondFactorOf(read, { userId })
   if (account === undefined) throw new Refusal('signed-out', 'you are not signed in')
   takeAttempt(attempts.proved, userId, now)
   const { password_hash: hash } = account
@@ -104,7 +104,7 @@ export async function changeOwnPassword(
     endPasswordLinks({ userId, now }),
     endOtherSessions({ userId, keptId }),
     forgetBrowsers(userId, client.browserToken),
-    ...recordOwnAct(read, userId, 'user.password_set', now),
+    ...(await recordOwnAct(read, userId, 'user.password_set', now)),
   ]
   const notice = buildNotice(account, { client, now }, { kind: 'password-changed' })
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
@@ -142,15 +142,15 @@ export async function setPasswordByLink(
 ): Promise<SignedIn> {
   const { read, attempts } = deps
   takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
-  const link = findPasswordLink(read, token)
+  const link = await findPasswordLink(read, token)
   if (link === null) throw new Refusal('not-found', 'no such link: it is incomplete or too old')
   if (link.used_at !== null) throw new Refusal('conflict', 'the link was used already: it works once')
   if (link.expires_at <= now) throw new Refusal('conflict', EXPIRED_LINK)
   const userId = link.user_id
   const guesser = `link ${userId}`
   takeAttempt(attempts.proved, guesser, now)
-  const factor = acceptSecondFactor(deps, { userId, code, guesser, now })
-  const isFirst = (secondFactorOf(read, { userId })[0]?.password_hash ?? null) === null
+  const factor = await acceptSecondFactor(deps, { userId, code, guesser, now })
+  const isFirst = ((await secondFactorOf(read, { userId }))[0]?.password_hash ?? null) === null
   const hash = await hashNewPassword(deps, password, 'password')
   const opened = openSession(deps, { userId, client, now })
   const writes = [
@@ -161,7 +161,7 @@ export async function setPasswordByLink(
     endAllSessions(userId),
     forgetBrowsers(userId, null),
     ...opened.writes,
-    ...recordOwnAct(read, userId, 'user.password_set', now),
+    ...(await recordOwnAct(read, userId, 'user.password_set', now)),
   ]
   const changes: readonly (AccountChange | null)[] = [isFirst ? null : { kind: 'password-changed' }, factor.usedCode]
   const notices = changes
@@ -192,7 +192,7 @@ export async function confirmSecondFactor(
   { session: { userId, id: keptId }, client, code, now }: OwnChange & { readonly code: string },
 ): Promise<readonly string[]> {
   const { read, attempts } = deps
-  const [account] = secondFactorOf(read, { userId })
+  const [account] = await secondFactorOf(read, { userId })
   if (account === undefined || account.totp_secret === null || account.totp_enabled_at !== null) {
     throw new Refusal('conflict', 'there is no second factor to confirm')
   }
@@ -205,7 +205,7 @@ export async function confirmSecondFactor(
     enableFactor({ userId, secret, step, now }),
     ...codeWrites,
     endOtherSessions({ userId, keptId }),
-    ...recordOwnAct(read, userId, 'user.totp_enabled', now),
+    ...(await recordOwnAct(read, userId, 'user.totp_enabled', now)),
   ]
   const notice = buildNotice(account, { client, now }, { kind: 'second-factor-enabled' })
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
@@ -225,14 +225,14 @@ export async function replaceRecoveryCodes(
   const { read } = deps
   const account = await checkOwnPassword(deps, userId, password, now)
   if (account.totp_enabled_at === null) throw new Refusal('conflict', 'no second factor is enabled')
-  const accepted = acceptGuess(deps, { userId, code, guesser: `session ${userId}`, now })
+  const accepted = await acceptGuess(deps, { userId, code, guesser: `session ${userId}`, now })
   if (accepted.kind !== 'time') throw wrongCodeRefusal()
   const { codes, writes: codeWrites } = generateRecoveryCodes(userId)
   const writes = [
     requirePassword({ userId, hash: account.password_hash }),
     accepted.write,
     ...codeWrites,
-    ...recordOwnAct(read, userId, 'user.recovery_codes_replaced', now),
+    ...(await recordOwnAct(read, userId, 'user.recovery_codes_replaced', now)),
   ]
   const notice = buildNotice(account, { client, now }, { kind: 'recovery-codes-replaced' })
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
@@ -249,10 +249,10 @@ export async function disableSecondFactor(
   if (account.totp_enabled_at === null) throw new Refusal('conflict', 'no second factor is enabled')
   const writes = [
     requirePassword({ userId, hash: account.password_hash }),
-    ...acceptSecondFactor(deps, { userId, code, guesser: `session ${userId}`, now }).writes,
+    ...(await acceptSecondFactor(deps, { userId, code, guesser: `session ${userId}`, now })).writes,
     ...disableFactor(userId),
     endOtherSessions({ userId, keptId }),
-    ...recordOwnAct(read, userId, 'user.totp_disabled', now),
+    ...(await recordOwnAct(read, userId, 'user.totp_disabled', now)),
   ]
   const notice = buildNotice(account, { client, now }, { kind: 'second-factor-disabled' })
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()

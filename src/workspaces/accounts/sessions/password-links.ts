@@ -62,8 +62,11 @@ const linkByHash = prepareRead<{ hash: string }>()(({ db, slot }) =>
 )
 
 /** Finds the link of a token, even one that was used or has expired. */
-export function findPasswordLink(read: Store['read'], token: string): ReturnType<typeof linkByHash>[number] | null {
-  return linkByHash(read, { hash: hashToken(token) })[0] ?? null
+export async function findPasswordLink(
+  read: Store['read'],
+  token: string,
+): Promise<Awaited<ReturnType<typeof linkByHash>>[number] | null> {
+  return (await linkByHash(read, { hash: hashToken(token) }))[0] ?? null
 }
 
 const markUsed = prepareWrite<{ hash: string; now: number }>(
@@ -101,7 +104,7 @@ const removeLink = prepareWrite<{ token_hash: string }>(({ db, slot }) =>
 
 /** Removes some of the links past their time. Resolves to whether there may be more. */
 export async function removeOldPasswordLinks({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = oldLinks(read, { now })
+  const old = await oldLinks(read, { now })
   if (old.length === 0) return false
   await commit(old.map(removeLink))
   return true

@@ -97,16 +97,16 @@ export interface AcceptedCode {
 }
 
 /** Null means that the code is wrong or used. */
-export function acceptCode(read: Read, given: GivenCode): AcceptedCode | null {
+export async function acceptCode(read: Read, given: GivenCode): Promise<AcceptedCode | null> {
   const { userId, code, now } = given
-  const [user] = secondFactorOf(read, { userId })
+  const [user] = await secondFactorOf(read, { userId })
   if (user === undefined || user.totp_secret === null) return null
   const step = findStep(user.totp_secret, code, user.totp_last_step, now)
   if (step !== null) return { kind: 'time', write: acceptStep({ userId, secret: user.totp_secret, step }) }
   const recovery = code.toLowerCase().replace(/[ -]/g, '')
   if (!/^[a-z2-7]{16}$/.test(recovery)) return null
   const hash = hashToken(recovery)
-  if (unusedCode(read, { userId, hash }).length === 0) return null
+  if ((await unusedCode(read, { userId, hash })).length === 0) return null
   return { kind: 'recovery', write: useRecoveryCode({ userId, hash, now }) }
 }
 
@@ -119,8 +119,8 @@ const unusedCodes = prepareRead<{ userId: string }>()(({ db, slot }) =>
 )
 
 /** Counts the unused codes, which are at most as many as we make at once. */
-export function countRecoveryCodes(read: Read, userId: string): number {
-  return unusedCodes(read, { userId }).length
+export async function countRecoveryCodes(read: Read, userId: string): Promise<number> {
+  return (await unusedCodes(read, { userId })).length
 }
 
 /** Replaces a secret that the user has not confirmed. Misses when a second factor is enabled. */

@@ -30,9 +30,9 @@ export class SessionCheck {
   constructor(private readonly deps: SessionCheckDeps) {}
 
   /** Null if the token opens no session. */
-  find(token: string): OpenSession | null {
+  async find(token: string): Promise<OpenSession | null> {
     const { read, clock, sessionTimes } = this.deps
-    const [row] = sessionByToken(read, { hash: hashToken(token) })
+    const [row] = await sessionByToken(read, { hash: hashToken(token) })
     if (row === undefined) return null
     const now = clock()
     const usedAt = Math.max(row.last_used_at, this.lastTouched.get(row.id) ?? 0)

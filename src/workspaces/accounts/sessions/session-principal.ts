@@ -11,14 +11,14 @@ import { findOperatedBy } from '../workspace/operator-workspace.js'
 import { roleIn } from '../workspace/workspaces.js'
 
 /** Throws a Refusal `forbidden` for a workspace that the user does not belong to, existing or not. */
-export function findSessionPrincipal(read: Read, userId: string, workspaceId: string): Principal {
-  const role = roleIn(read, { workspaceId, userId })[0]?.role
+export async function findSessionPrincipal(read: Read, userId: string, workspaceId: string): Promise<Principal> {
+  const role = (await roleIn(read, { workspaceId, userId }))[0]?.role
   if (role === undefined) throw new Refusal('forbidden', 'not permitted: you do not belong to this workspace')
   return { workspaceId, keyId: null, userId, role, scopes: ['full'], allowedDomains: [], sender: null }
 }
 
 /** Throws a Refusal `forbidden` unless the user is owner or admin of the operator's workspace. */
-export function requireOperator(read: Read, userId: string): void {
-  if (findOperatedBy(read, userId) !== null) return
+export async function requireOperator(read: Read, userId: string): Promise<void> {
+  if ((await findOperatedBy(read, userId)) !== null) return
   throw new Refusal('forbidden', "not permitted: only the owner and admins of the operator's workspace may do this")
 }

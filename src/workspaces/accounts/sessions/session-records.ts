@@ -153,7 +153,7 @@ const removeSession = prepareWrite<{ id: string }>(({ db, slot }) =>
 
 /** Removes some of the sessions past their time. Resolves to whether there may be more. */
 export async function removeOldSessions({ read, commit }: Store, now: number): Promise<boolean> {
-  const old = oldSessions(read, { now })
+  const old = await oldSessions(read, { now })
   if (old.length === 0) return false
   await commit(old.map(removeSession))
   return true

@@ -76,16 +76,16 @@ export async function signIn(
 ): Promise<SignedIn> {
   const { read } = deps
   const email = toLowerCaseAddress(given)
-  const [user] = userByEmail(read, { email })
+  const [user] = await userByEmail(read, { email })
   const hash = user?.password_hash ?? null
   const token = client.browserToken
-  const browser = user === undefined ? 'first' : recognizeBrowser(read, { userId: user.id, token, now })
+  const browser = user === undefined ? 'first' : await recognizeBrowser(read, { userId: user.id, token, now })
   const guesser = browser === 'known' ? nameGuesser(user?.id ?? '', client) : null
   const passwords = takeSignIn(deps, { email, userId: user?.id ?? null, guesser, client, now })
   const matches = await passwords.matches(password, hash)
   if (!matches || user === undefined || hash === null) throw wrongPasswordRefusal()
   const userId = user.id
-  const factor = acceptSecondFactor(deps, { userId, code, guesser: guesser ?? userId, now })
+  const factor = await acceptSecondFactor(deps, { userId, code, guesser: guesser ?? userId, now })
   const opened = openSession(deps, { userId, client, now })
   const writes = [requirePassword({ userId, hash }), ...factor.writes, ...opened.writes]
   // The mail about a used recovery code names the browser, so a new browser needs no second mail.
@@ -164,29 +164,33 @@ interface AcceptedFactor {
  * Throws a Refusal if the second factor is enabled and the code is missing or wrong, or `rate-limited` after many
  * wrong ones.
  */
-export function acceptSecondFactor(
+export async function acceptSecondFactor(
   deps: Pick<SignInDeps, 'read' | 'attempts'>,
   { userId, code, guesser, now }: GivenCode,
-): AcceptedFactor {
+): Promise<AcceptedFactor> {
   const { read } = deps
-  const [factor] = secondFactorOf(read, { userId })
+  const [factor] = await secondFactorOf(read, { userId })
   if (factor === undefined || factor.totp_enabled_at === null) return { writes: [], usedCode: null }
   if (code === undefined) {
     const message = 'a code of the authenticator, or a recovery code, is needed too'
     throw new Refusal('signed-out', message, { second_factor: true })
   }
-  const { kind, write } = acceptGuess(deps, { userId, code, guesser, now })
+  const { kind, write } = await acceptGuess(deps, { userId, code, guesser, now })
   if (kind === 'time') return { writes: [write], usedCode: null }
-  return { writes: [write], usedCode: { kind: 'recovery-code-used', left: countRecoveryCodes(read, userId) - 1 } }
+  return {
+    writes: [write],
+    usedCode: { kind: 'recovery-code-used', left: (await countRecoveryCodes(read, userId)) - 1 },
+  }
 }
 
 /** Throws a Refusal if the code is wrong, or `rate-limited` after many wrong ones. */
-export function acceptGuess(
+export async function acceptGuess(
   { read, attempts }: Pick<SignInDeps, 'read' | 'attempts'>,
   { userId, code, guesser, now }: GivenCode & { readonly code: string },
-): AcceptedCode {
+): Promise<AcceptedCode> {
+  const accepted = await acceptCode(read, { userId, code, now })
+  // Nothing is awaited from here on, so guesses that come at the same time do not pass the limit together.
   requireAttempt(attempts.codes, guesser, now)
-  const accepted = acceptCode(read, { userId, code, now })
   if (accepted !== null) return accepted
   takeAttempt(attempts.codes, guesser, now)
   throw wrongCodeRefusal()

@@ -5,7 +5,8 @@
  * it never changes without a command. You cannot close it (`storage/maintenance/erase.ts`).
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import { SharedLoads } from '../../../base/platform/shared-loads.js'
+import { type Awaitable, prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import { initServiceState, OPERATOR_WORKSPACE_KEY } from '../../../base/storage/db/service-state.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { roleIn } from './workspaces.js'
@@ -19,17 +20,17 @@ const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
 )
 
 /** Null means that there is none yet. */
-export function findOperatorWorkspace(read: Read): string | null {
-  return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
+export async function findOperatorWorkspace(read: Read): Promise<string | null> {
+  return (await storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY }))[0]?.id ?? null
 }
 
 /**
  * The operator's workspace, if the user is its owner or admin. Null means that the user does not operate the
  * service.
  */
-export function findOperatedBy(read: Read, userId: string): string | null {
-  const workspaceId = findOperatorWorkspace(read)
-  const role = workspaceId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+export async function findOperatedBy(read: Read, userId: string): Promise<string | null> {
+  const workspaceId = await findOperatorWorkspace(read)
+  const role = workspaceId === null ? undefined : (await roleIn(read, { workspaceId, userId }))[0]?.role
   return role === 'owner' || role === 'admin' ? workspaceId : null
 }
 
@@ -39,18 +40,28 @@ export function findOperatedBy(read: Read, userId: string): string | null {
  */
 export class OperatorWorkspaceCache {
   private known: string | null = null
+  private readonly loads = new SharedLoads<string | null>()
 
   constructor(private readonly deps: { readonly read: Read }) {}
 
   /** The same as `findOperatorWorkspace`. */
-  find(): string | null {
-    this.known ??= findOperatorWorkspace(this.deps.read)
-    return this.known
+  find(): Awaitable<string | null> {
+    return (
+      this.known ??
+      this.loads.join(
+        OPERATOR_WORKSPACE_KEY,
+        () => findOperatorWorkspace(this.deps.read),
+        (found) => {
+          this.known = found
+        },
+      )
+    )
   }
 
   /** Forgets the workspace, because another process has changed the database. */
   drop(): void {
     this.known = null
+    this.loads.forgetAll()
   }
 }
 

@@ -66,8 +66,8 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 )
 
 /** Who a workspace counts for: the user who owns it, or the workspace itself if it has no owner. */
-export function findOwnerId(read: Read, workspaceId: string): string {
-  return ownerOf(read, { workspaceId })[0]?.user_id ?? workspaceId
+export async function findOwnerId(read: Read, workspaceId: string): Promise<string> {
+  return (await ownerOf(read, { workspaceId }))[0]?.user_id ?? workspaceId
 }
 
 /** The role of a user in a workspace. There is no row if the user is not a member. */
@@ -148,12 +148,12 @@ const ownedBeside = prepareRead<{ userId: string; workspaceId: string }>()(({ db
 )
 
 /** Tells whether this transfer makes two owners of one, each with separate limits. */
-export function addsOwner(
+export async function addsOwner(
   read: Read,
   { workspaceId, from, to }: { readonly workspaceId: string; readonly from: string; readonly to: string },
-): boolean {
-  const owns = (userId: string): boolean => ownedBeside(read, { userId, workspaceId }).length > 0
-  return owns(from) && !owns(to)
+): Promise<boolean> {
+  const owns = async (userId: string): Promise<boolean> => (await ownedBeside(read, { userId, workspaceId })).length > 0
+  return (await owns(from)) && !(await owns(to))
 }
 
 /** The slug follows the name. */
@@ -188,24 +188,24 @@ export const requireOwner = prepareWrite<{ workspaceId: string; userId: string }
 )
 
 /** Undefined fields stay unchanged. Each write misses when the workspace is deleted. */
-export function changeWorkspace(
+export async function changeWorkspace(
   read: Read,
   id: string,
   { name, iconUrl }: { readonly name?: string | undefined; readonly iconUrl?: string | null | undefined },
-): Write[] {
+): Promise<Write[]> {
   return [
-    ...(name === undefined ? [] : [renameWorkspace({ id, name, slug: findFreeSlug(read, name, id) })]),
+    ...(name === undefined ? [] : [renameWorkspace({ id, name, slug: await findFreeSlug(read, name, id) })]),
     ...(iconUrl === undefined ? [] : [setIcon({ id, iconUrl })]),
   ]
 }
 
 /** A slug that no other workspace has now. The unique index of the table decides. */
-function findFreeSlug(read: Read, name: string, own: string): string {
-  return buildUniqueSlug(name, (slug) => workspaceBySlug(read, { slug }).some(({ id }) => id !== own))
+async function findFreeSlug(read: Read, name: string, own: string): Promise<string> {
+  return buildUniqueSlug(name, async (slug) => (await workspaceBySlug(read, { slug })).some(({ id }) => id !== own))
 }
 
 /** Joins the words of the name by `-` in lower case, and makes the result unique with a number: `acme`, `acme-2`. */
-export function buildUniqueSlug(name: string, isTaken: (slug: string) => boolean): string {
+export async function buildUniqueSlug(name: string, isTaken: (slug: string) => Promise<boolean>): Promise<string> {
   const words = name
     .normalize('NFKD')
     // Upper case first, because it turns ß into ss.
@@ -214,9 +214,9 @@ export function buildUniqueSlug(name: string, isTaken: (slug: string) => boolean
     .replace(/\p{M}/gu, '')
     .match(/[a-z0-9]+/g)
   const base = (words ?? ['workspace']).join('-').slice(0, 50)
-  if (!isTaken(base)) return base
+  if (!(await isTaken(base))) return base
   let number = 2
-  while (isTaken(`${base}-${number}`)) number += 1
+  while (await isTaken(`${base}-${number}`)) number += 1
   return `${base}-${number}`
 }
 
@@ -235,9 +235,12 @@ interface NewWorkspace {
   readonly writes: readonly Write[]
 }
 
-export function buildWorkspace(read: Read, { name, iconUrl, userId, plan, now }: WorkspaceRequest): NewWorkspace {
+export async function buildWorkspace(
+  read: Read,
+  { name, iconUrl, userId, plan, now }: WorkspaceRequest,
+): Promise<NewWorkspace> {
   const id = `ws_${uuidv7(now)}`
-  const slug = findFreeSlug(read, name, id)
+  const slug = await findFreeSlug(read, name, id)
   return {
     id,
     writes: [
@@ -266,24 +269,27 @@ interface NewOwnedWorkspace {
 }
 
 /** A workspace and its owner, without a key. */
-export function buildOwnedWorkspace(read: Read, { name, email: given, plan, now }: NewOwnedWorkspace): OwnedWorkspace {
+export async function buildOwnedWorkspace(
+  read: Read,
+  { name, email: given, plan, now }: NewOwnedWorkspace,
+): Promise<OwnedWorkspace> {
   const email = toLowerCaseAddress(given)
-  const [known] = userByEmail(read, { email })
+  const [known] = await userByEmail(read, { email })
   const userId = known?.id ?? uuidv7(now)
-  const { id: workspaceId, writes } = buildWorkspace(read, { name, iconUrl: null, userId, plan, now })
+  const { id: workspaceId, writes } = await buildWorkspace(read, { name, iconUrl: null, userId, plan, now })
   const user = insertUser({ id: userId, email, full_name: '', password_hash: null, created_at: now })
   return { workspaceId, userId, writes: [known === undefined ? user : requireUser({ id: userId }), ...writes] }
 }
 
 /** A workspace with its owner and a first key that may do everything. */
-export function buildWorkspaceWithOwner(
+export async function buildWorkspaceWithOwner(
   read: Read,
   name: string,
   email: Address,
   plan: string,
   now: number,
-): NewWorkspaceWithOwner {
-  const { workspaceId, userId, writes } = buildOwnedWorkspace(read, { name, email, plan, now })
+): Promise<NewWorkspaceWithOwner> {
+  const { workspaceId, userId, writes } = await buildOwnedWorkspace(read, { name, email, plan, now })
   const key = generateKey({ workspaceId, userId, name: 'first key', now })
   return { workspaceId, userId, key, writes: [...writes, insertKey(key.row)] }
 }

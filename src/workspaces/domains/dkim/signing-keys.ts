@@ -89,13 +89,13 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName 
 const MAX_KEYS = 1_000
 
 /** Finds the key that signs for the domain. */
-export class SigningKeyCache extends RecordCache<DkimKey, DomainName> {
+export class SigningKeyCache extends RecordCache<DkimKey | undefined, DomainName> {
   constructor(private readonly read: Read) {
     super({ max: MAX_KEYS })
   }
 
-  protected load(workspaceId: string, domain: DomainName): DkimKey | undefined {
-    const row = dkimKeysOf(this.read, { workspaceId, domain }).find(({ signing }) => signing === 1)
+  protected async load(workspaceId: string, domain: DomainName): Promise<DkimKey | undefined> {
+    const row = (await dkimKeysOf(this.read, { workspaceId, domain })).find(({ signing }) => signing === 1)
     if (row === undefined) return undefined
     return { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
   }

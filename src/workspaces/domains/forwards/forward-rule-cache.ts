@@ -5,7 +5,7 @@
  */
 import { type Address, type DomainName, domainOf } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
-import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { RecordCache } from '../../../base/platform/record-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { domainByName } from '../rows/sending-domains.js'
@@ -23,50 +23,30 @@ export interface ActiveRule {
 /** Rules by local part. */
 type DomainRules = ReadonlyMap<string, ActiveRule>
 
-export class ForwardRuleCache {
-  private readonly cache = createLruCache<DomainRules>({ max: MAX_WEIGHT, weightOf })
-
-  constructor(private readonly deps: { readonly read: Read }) {}
-
-  find(workspaceId: string, domain: DomainName): DomainRules {
-    const key = keyOf(workspaceId, domain)
-    const known = this.cache.get(key)
-    if (known !== undefined) return known
-    const rules = readRules(this.deps.read, workspaceId, domain)
-    this.cache.set(key, rules)
-    return rules
+export class ForwardRuleCache extends RecordCache<DomainRules, DomainName> {
+  constructor(private readonly deps: { readonly read: Read }) {
+    super({ max: MAX_WEIGHT, weightOf })
   }
 
-  forget(workspaceId: string, domain: DomainName): void {
-    this.cache.delete(keyOf(workspaceId, domain))
+  protected async load(workspaceId: string, domain: DomainName): Promise<DomainRules> {
+    const { read } = this.deps
+    const [row] = await domainByName(read, { workspaceId, domain })
+    const rules = row === undefined ? [] : await rulesOfDomain(read, { workspaceId, domainId: row.id })
+    return new Map(rules.filter(({ enabled }) => enabled === 1).map((rule) => [rule.local_part, toActiveRule(rule)]))
   }
-
-  drop(): void {
-    this.cache.clear()
-  }
-}
-
-function keyOf(workspaceId: string, domain: DomainName): string {
-  return `${workspaceId} ${domain}`
 }
 
 /** Finds the rule that matches an address of the workspace. */
-export function findRule(
+export async function findRule(
   rules: Pick<ForwardRuleCache, 'find'>,
   workspaceId: string,
   address: Address,
-): ActiveRule | undefined {
-  return pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
+): Promise<ActiveRule | undefined> {
+  return pickRule(await rules.find(workspaceId, domainOf(address)), localPartKey(address))
 }
 
 function weightOf(rules: DomainRules): number {
   return [...rules.values()].reduce((sum, { targets }) => sum + 1 + targets.length, 1)
-}
-
-function readRules(read: Read, workspaceId: string, domain: DomainName): DomainRules {
-  const [row] = domainByName(read, { workspaceId, domain })
-  const rules = row === undefined ? [] : rulesOfDomain(read, { workspaceId, domainId: row.id })
-  return new Map(rules.filter(({ enabled }) => enabled === 1).map((rule) => [rule.local_part, toActiveRule(rule)]))
 }
 
 function toActiveRule({ id, targets, webhook_id: webhookId, keep }: ForwardRule): ActiveRule {

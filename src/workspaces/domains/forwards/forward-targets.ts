@@ -116,8 +116,8 @@ const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({
 )
 
 /** Tells whether the workspace may forward mail to the address. */
-export function isConfirmed(read: Read, workspaceId: string, address: Address): boolean {
-  const [row] = targetByKey(read, { workspaceId, key: toLowerCaseAddress(address) })
+export async function isConfirmed(read: Read, workspaceId: string, address: Address): Promise<boolean> {
+  const [row] = await targetByKey(read, { workspaceId, key: toLowerCaseAddress(address) })
   return row !== undefined && row.confirmed_at !== null
 }
 
@@ -132,19 +132,19 @@ interface TargetRequests {
  * We ask an address again after a day at the earliest, and a few times in total. Throws a Refusal `rate-limited` or
  * `invalid-parameter`.
  */
-export function requestTargets(
+export async function requestTargets(
   read: Read,
   workspaceId: string,
   addresses: readonly Address[],
   now: number,
-): TargetRequests {
+): Promise<TargetRequests> {
   const writes: Write[] = []
   const asked: Pick<ForwardTarget, 'id' | 'address'>[] = []
   for (const address of addresses) {
     const key = toLowerCaseAddress(address)
-    const [known] = targetByKey(read, { workspaceId, key })
+    const [known] = await targetByKey(read, { workspaceId, key })
     if (known === undefined) {
-      const confirmed = isOwnDomain(read, workspaceId, address)
+      const confirmed = await isOwnDomain(read, workspaceId, address)
       const row = {
         workspace_id: workspaceId,
         address_key: key,
@@ -160,7 +160,7 @@ export function requestTargets(
       asked.push(known)
     }
   }
-  const room = makeRoom(read, workspaceId, { added: writes.length, asked: asked.length, now })
+  const room = await makeRoom(read, workspaceId, { added: writes.length, asked: asked.length, now })
   return { writes: [...room, ...writes], asked }
 }
 
@@ -178,9 +178,9 @@ interface Demand {
 }
 
 /** Removes addresses that no rule names, to make room. */
-function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand): readonly Write[] {
+async function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand): Promise<readonly Write[]> {
   if (added === 0) return []
-  const [count] = countTargets(read, { workspaceId, since: now - DAY })
+  const [count] = await countTargets(read, { workspaceId, since: now - DAY })
   if (asked > 0 && (count?.recent ?? 0) + asked > MAX_REQUESTS_PER_DAY) {
     const message = `a workspace may ask ${MAX_REQUESTS_PER_DAY} addresses a day whether they take forwarded mail`
     throw new Refusal('rate-limited', message)
@@ -188,13 +188,13 @@ function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand
   const excess = (count?.all ?? 0) + added - MAX_ADDRESSES
   if (excess <= 0) return []
   const place = { workspaceId, before: now - DAY }
-  if ((countUnused(read, place)[0]?.unused ?? 0) >= excess) return [removeUnused(place)]
+  if (((await countUnused(read, place))[0]?.unused ?? 0) >= excess) return [removeUnused(place)]
   const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
   throw new Refusal('invalid-parameter', message, { field: 'to' })
 }
 
-function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean {
-  const [row] = domainByName(read, { workspaceId, domain: domainOf(address) })
+async function isOwnDomain(read: Read, workspaceId: string, address: Address): Promise<boolean> {
+  const [row] = await domainByName(read, { workspaceId, domain: domainOf(address) })
   return row?.status === 'verified'
 }
 

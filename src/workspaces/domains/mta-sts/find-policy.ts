@@ -10,7 +10,7 @@ import { buildOwnPolicy, domainOfPolicyHost } from './own-policy.js'
 
 interface PolicyDeps {
   readonly config: Pick<StartSettings, 'inbound' | 'service'>
-  readonly receives: (domain: DomainName) => boolean
+  readonly receives: (domain: DomainName) => Promise<boolean>
   readonly resolveMx: Resolver['resolveMx']
 }
 
@@ -36,7 +36,7 @@ export class PolicyFinder {
     if (this.text === null || domain === null) return { kind: 'none' }
     const own: FoundPolicy = { kind: 'policy', text: this.text }
     if (domain === zone) return own
-    if (!receives(domain)) return { kind: 'none' }
+    if (!(await receives(domain))) return { kind: 'none' }
     const found = await resolveMx(domain)
     if (found.kind === 'failure') return { kind: 'unknown' }
     const isOurs = found.kind === 'records' && found.records.every(({ exchange }) => exchange.toLowerCase() === mxHost)

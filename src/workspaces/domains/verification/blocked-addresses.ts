@@ -80,8 +80,8 @@ const removeAllBlocked = prepareWrite<DomainRef>(({ db, slot }) =>
 )
 
 /** The blocked local parts in alphabetical order. */
-export function listBlockedLocalParts(read: Read, place: DomainRef): string[] {
-  return blockedRows(read, place).map(({ local_part }) => local_part)
+export async function listBlockedLocalParts(read: Read, place: DomainRef): Promise<string[]> {
+  return (await blockedRows(read, place)).map(({ local_part }) => local_part)
 }
 
 export function blockAddresses({ id: domain_id, workspace_id }: DomainRef, keys: readonly string[]): Write[] {

@@ -109,9 +109,9 @@ export async function checkDomain(
   const answers = await lookUpRecords(resolver, row, names)
   const domainRef = { workspaceId: row.workspace_id, id: row.id }
   for (;;) {
-    const [before] = domainById(read, domainRef)
+    const [before] = await domainById(read, domainRef)
     if (before === undefined) return undefined
-    const keys = dkimKeysOf(read, { workspaceId: before.workspace_id, domain: before.domain })
+    const keys = await dkimKeysOf(read, { workspaceId: before.workspace_id, domain: before.domain })
     const findings = judgeRecords(answers, before, keys, names)
     const verdict = verdictOf(findings)
     const mx = judgeInboundMx(answers.inboundMx, names.inbound_mx_host)

@@ -22,7 +22,7 @@ export async function syncZoneSerial(
   const value = createHash('sha256')
     .update(JSON.stringify(buildFixedRecords(settings, [])))
     .digest('hex')
-  const same = readServiceState(read, { key: SETTINGS_HASH_KEY })[0]?.value === value
+  const same = (await readServiceState(read, { key: SETTINGS_HASH_KEY }))[0]?.value === value
   if (same && !restarted) return
   await commit([raiseZoneSerial({ now: Math.floor(now / 1000) }), setServiceState({ key: SETTINGS_HASH_KEY, value })])
 }

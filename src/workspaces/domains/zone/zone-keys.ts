@@ -32,7 +32,7 @@ const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
 )
 
 /** The keys of the registration with `label`, which is the last twenty digits of its id. */
-export function keysOfLabel(read: Read, label: string): readonly PublishedKey[] {
+export async function keysOfLabel(read: Read, label: string): Promise<readonly PublishedKey[]> {
   if (!/^[0-9a-f]{20}$/.test(label)) return []
   return keysByIdTail(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
 }
@@ -56,12 +56,12 @@ const PAGE_SIZE = 100
  * Reads pages in the order of the registrations' ids. It reads each page from the database when the caller asks for
  * it.
  */
-export function* readKeyPages(read: Read): Generator<readonly PublishedKey[]> {
+export async function* readKeyPages(read: Read): AsyncGenerator<readonly PublishedKey[]> {
   let after = ''
   for (;;) {
-    const last = idsAfter(read, { after, limit: PAGE_SIZE }).at(-1)?.id
+    const last = (await idsAfter(read, { after, limit: PAGE_SIZE })).at(-1)?.id
     if (last === undefined) return
-    yield keysBetween(read, { after, last })
+    yield await keysBetween(read, { after, last })
     after = last
   }
 }

@@ -3,8 +3,9 @@
  * and all records, as queries see them.
  *
  * Cached records are valid for one serial. Triggers raise the serial with every change of the keys, so each read
- * looks at the serial first. The cache of key names is bounded. A name that does not exist costs one read of an
- * index and is not cached.
+ * looks at the serial first. Each serial has a cache of its own: what was asked under an older serial is never stored
+ * under a newer one. The cache of key names is bounded. A name that does not exist costs one read of an index and is
+ * not cached.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -24,21 +25,20 @@ import {
 
 export interface ServiceZone {
   readonly name: string
-  readonly readSerial: () => number
-  readonly readSoa: () => SoaRecord
+  readonly readSerial: () => Promise<number>
+  readonly readSoa: () => Promise<SoaRecord>
   /**
    * Records at a name of the zone, in lower case. An empty list is a name between others. Null means that there is
    * no such name.
    */
-  readonly findRecords: (name: string) => readonly ZoneRecord[] | null
+  readonly findRecords: (name: string) => Promise<readonly ZoneRecord[] | null>
   /** All records except the SOA, in a fixed order. It reads a page when the caller asks for it. */
-  readonly readPages: () => Generator<readonly ZoneRecord[]>
+  readonly readPages: () => AsyncGenerator<readonly ZoneRecord[]>
 }
 
 const MAX_NAMES = 5_000
 
 interface Snapshot {
-  readonly serial: number
   readonly soa: SoaRecord
   readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
   /** Names of keys that are cached. */
@@ -55,24 +55,13 @@ export function createServiceZone({ read }: { readonly read: Read }, readSetting
     ttl,
     data: { type: 'TXT', text: key.public_record },
   })
-  let snapshot: Snapshot | undefined
+  const snapshots = new Snapshots((serial) => readSnapshot(read, readSettings(), serial))
+  const currentSnapshot = async (): Promise<Snapshot> => snapshots.find(await readZoneSerial(read))
 
-  function currentSnapshot(): Snapshot {
-    const serial = readZoneSerial(read)
-    if (snapshot?.serial === serial) return snapshot
-    const settings = readSettings()
-    const fixed = indexByName(settings, [
-      buildSoaRecord(settings, serial),
-      ...buildFixedRecords(settings, readServiceKeys(read, settings)),
-    ])
-    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: createLruCache({ max: MAX_NAMES }) }
-    return snapshot
-  }
-
-  function findKeyRecords(name: string): readonly ZoneRecord[] | null {
+  async function findKeyRecords(name: string): Promise<readonly ZoneRecord[] | null> {
     const parts = name.slice(0, -keysBelow.length).split('.')
     const label = parts.pop() ?? ''
-    const keys = keysOfLabel(read, label)
+    const keys = await keysOfLabel(read, label)
     const found = keys.map(toRecord).filter((published) => published.name === name)
     const holds = keys.some((key) => publishedNameOf(key, zone).endsWith(`.${name}`))
     return found.length > 0 ? found : holds ? [] : null
@@ -80,24 +69,49 @@ export function createServiceZone({ read }: { readonly read: Read }, readSetting
 
   return {
     name: zone,
-    readSerial: () => currentSnapshot().serial,
-    readSoa: () => currentSnapshot().soa,
-    findRecords: (name) => {
-      const { fixed, keyRecords } = currentSnapshot()
+    readSerial: () => readZoneSerial(read),
+    readSoa: async () => (await currentSnapshot()).soa,
+    findRecords: async (name) => {
+      const { fixed, keyRecords } = await currentSnapshot()
       const there = fixed.get(name) ?? keyRecords.get(name)
       if (there === undefined && name.endsWith(consentsEnd)) return expandWildcard(fixed.get(`*${consentsEnd}`), name)
       if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
-      const found = findKeyRecords(name)
+      const found = await findKeyRecords(name)
       if (found === null) return null
       keyRecords.set(name, found)
       return found
     },
-    *readPages() {
+    async *readPages() {
       const settings = readSettings()
-      yield buildFixedRecords(settings, readServiceKeys(read, settings))
-      for (const keys of readKeyPages(read)) yield keys.map(toRecord)
+      yield buildFixedRecords(settings, await readServiceKeys(read, settings))
+      for await (const keys of readKeyPages(read)) yield keys.map(toRecord)
     },
   }
+}
+
+/** Holds the snapshot of the serial that was asked for last. Those who ask for it at once share its load. */
+class Snapshots {
+  private held: { readonly serial: number; readonly snapshot: Promise<Snapshot> } | undefined
+
+  constructor(private readonly load: (serial: number) => Promise<Snapshot>) {}
+
+  async find(serial: number): Promise<Snapshot> {
+    if (this.held?.serial === serial) return this.held.snapshot
+    const held = { serial, snapshot: this.load(serial) }
+    this.held = held
+    try {
+      return await held.snapshot
+    } catch (error) {
+      if (this.held === held) this.held = undefined
+      throw error
+    }
+  }
+}
+
+async function readSnapshot(read: Read, settings: ZoneSettings, serial: number): Promise<Snapshot> {
+  const soa = buildSoaRecord(settings, serial)
+  const records = [soa, ...buildFixedRecords(settings, await readServiceKeys(read, settings))]
+  return { soa, fixed: indexByName(settings, records), keyRecords: createLruCache({ max: MAX_NAMES }) }
 }
 
 /** The records of a wildcard at a name that it covers (RFC 4592). */
@@ -105,7 +119,7 @@ function expandWildcard(records: readonly ZoneRecord[] | undefined, name: string
   return records?.map((record) => ({ ...record, name })) ?? null
 }
 
-function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): readonly ServiceKey[] {
+async function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): Promise<readonly ServiceKey[]> {
   return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
 }
 

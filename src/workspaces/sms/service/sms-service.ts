@@ -93,7 +93,7 @@ export class SmsService {
     await this.sender.waitUntilIdle(MAX_SMS_STOP)
     await this.provider?.stop()
     await this.sender.waitUntilIdle(MAX_SMS_STOP)
-    this.receipts.stop()
+    await this.receipts.stop()
     this.stopped.abort()
   }
 }

@@ -44,3 +44,17 @@ t.test('after the stop no job is done', async (t) => {
   await late
   await t.rejects(thread.run({ say: 'b' }), /stopped/)
 })
+
+t.test('a job that takes longer than its limit is rejected, and the next job starts another thread', async (t) => {
+  const busy = `
+import { serveJobs } from ${JSON.stringify(new URL('../../../../src/base/platform/processes/job-thread.js', import.meta.url).href)}
+serveJobs((job) => {
+  while (job.busy) continue
+  return { result: job.say, transfer: [] }
+})`
+  const file = new URL(`data:text/javascript,${encodeURIComponent(busy)}`)
+  const thread = new JobThread<{ readonly busy: boolean; readonly say: string }, string>(file, { timeLimit: 300 })
+  t.teardown(() => thread.stop())
+  await t.rejects(thread.run({ busy: true, say: 'a' }), { name: 'JobTimedOut' })
+  t.equal(await thread.run({ busy: false, say: 'b' }), 'b')
+})

@@ -43,13 +43,13 @@ t.test('a backup made under load holds everything acknowledged before, and no pa
     [],
   )
   const { read } = await openTestDatabase(t, { file: to })
-  const present = new Set(stateKeys(read))
+  const present = new Set(await stateKeys(read))
   t.same(
     before.filter((number) => !present.has(number) || !present.has(`${number}-too`)),
     [],
   )
   t.equal(present.size % 2, 0)
-  t.same(read('pragma auto_vacuum', []), [{ auto_vacuum: 2 }], 'pages of the copy can be reclaimed as well')
+  t.same(await read('pragma auto_vacuum', []), [{ auto_vacuum: 2 }], 'pages of the copy can be reclaimed as well')
 })
 
 t.test('a backup overwrites nothing, and a failed one leaves nothing', async (t) => {
@@ -75,8 +75,8 @@ t.test('restore puts the backup in place and keeps the old database aside', asyn
   await createBackup({ from: file, to: copy })
   await closedDatabase(file, 'newer')
   const { previousFile } = await restoreBackup({ backup: copy, file, now })
-  t.same(stateKeys((await openTestDatabase(t, { file })).read), ['old'])
-  t.same(stateKeys((await openTestDatabase(t, { file: previousFile ?? '' })).read), ['newer', 'old'])
+  t.same(await stateKeys((await openTestDatabase(t, { file })).read), ['old'])
+  t.same(await stateKeys((await openTestDatabase(t, { file: previousFile ?? '' })).read), ['newer', 'old'])
   t.equal(statSync(file).mode & 0o777, 0o600)
 })
 
@@ -93,7 +93,9 @@ t.test('restored broadcasts do not go on by themselves', async (t) => {
   await createBackup({ from: file, to: copy })
   t.match(await restoreBackup({ backup: copy, file, now }), { pausedBroadcasts: 2 })
   const { read } = await openTestDatabase(t, { file })
-  const rows = read('select id, status, ceiling, started_at, note from broadcasts', []) as { readonly id: string }[]
+  const rows = (await read('select id, status, ceiling, started_at, note from broadcasts', [])) as {
+    readonly id: string
+  }[]
   const broadcast = ({ id }: { readonly id: string }) => rows.find((row) => row.id === id)
   const note = /restored from a backup/
   t.match(broadcast(sending), { status: 'paused', ceiling: sending.contactIds[1], started_at: now - 60_000, note })
@@ -118,7 +120,7 @@ t.test('restore works without a database, and with an unreadable one', async (t)
   const { previousFile } = await restoreBackup({ backup: copy, file, now })
   t.match(readFileSync(previousFile ?? '', 'utf8'), /^no database/)
   t.equal(readFileSync(`${previousFile}-wal`, 'utf8'), 'its log')
-  t.same(stateKeys((await openTestDatabase(t, { file })).read), ['kept'])
+  t.same(await stateKeys((await openTestDatabase(t, { file })).read), ['kept'])
 })
 
 t.test('a database with a trigger or view of others is refused', async (t) => {
@@ -213,64 +215,68 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit([
-    row('workspaces', { id: 'ws_1' }),
-    row('emails', { id: 'whole', workspace_id: 'ws_1', status: 'queued', recipients_queued: 1 }),
-    row('raw_messages', { email_id: 'whole', workspace_id: 'ws_1' }),
-    row('recipients', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
-    row('queue', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1' }),
-    row('emails', { id: 'copied', workspace_id: 'ws_1', status: 'queued', has_copies: 1, recipients_queued: 2 }),
-    row('raw_messages', { email_id: 'copied', workspace_id: 'ws_1' }),
-    ...['c1', 'c2'].flatMap((id) => [
-      row('recipients', { id, email_id: 'copied', workspace_id: 'ws_1', status: 'queued' }),
-      row('queue', { id, email_id: 'copied', workspace_id: 'ws_1' }),
-    ]),
-    row('recipient_copies', { recipient_id: 'c2', email_id: 'copied', workspace_id: 'ws_1' }),
-    row('emails', { id: 'own', workspace_id: 'service', status: 'delivered' }),
-    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
-    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
-    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
-    row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
-    row('webhook_deliveries', {
+    await row('workspaces', { id: 'ws_1' }),
+    await row('emails', { id: 'whole', workspace_id: 'ws_1', status: 'queued', recipients_queued: 1 }),
+    await row('raw_messages', { email_id: 'whole', workspace_id: 'ws_1' }),
+    await row('recipients', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1', status: 'queued' }),
+    await row('queue', { id: 'r1', email_id: 'whole', workspace_id: 'ws_1' }),
+    await row('emails', { id: 'copied', workspace_id: 'ws_1', status: 'queued', has_copies: 1, recipients_queued: 2 }),
+    await row('raw_messages', { email_id: 'copied', workspace_id: 'ws_1' }),
+    ...(
+      await Promise.all(
+        ['c1', 'c2'].map(async (id) => [
+          await row('recipients', { id, email_id: 'copied', workspace_id: 'ws_1', status: 'queued' }),
+          await row('queue', { id, email_id: 'copied', workspace_id: 'ws_1' }),
+        ]),
+      )
+    ).flat(),
+    await row('recipient_copies', { recipient_id: 'c2', email_id: 'copied', workspace_id: 'ws_1' }),
+    await row('emails', { id: 'own', workspace_id: 'service', status: 'delivered' }),
+    await row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
+    await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
+    await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
+    await row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
+    await row('webhook_deliveries', {
       id: 'd1',
       webhook_id: 'w1',
       workspace_id: 'ws_1',
       status: 'pending',
       next_attempt_at: 1,
     }),
-    row('webhook_deliveries', { id: 'd2', webhook_id: 'deleted', workspace_id: 'ws_1', status: 'failed' }),
-    row('webhook_removals', { webhook_id: 'deleted', workspace_id: 'ws_1' }),
-    row('webhook_replays', { webhook_id: 'w1', workspace_id: 'ws_1' }),
+    await row('webhook_deliveries', { id: 'd2', webhook_id: 'deleted', workspace_id: 'ws_1', status: 'failed' }),
+    await row('webhook_removals', { webhook_id: 'deleted', workspace_id: 'ws_1' }),
+    await row('webhook_replays', { webhook_id: 'w1', workspace_id: 'ws_1' }),
   ])
   t.same(verifyData(file), [])
 
   await database.commit([
     { sql: 'delete from recipient_copies', parameters: [] },
-    row('recipient_copies', { recipient_id: 'c9', email_id: 'gone', workspace_id: 'ws_1' }),
-    row('emails', { id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
-    row('recipients', { id: 'r2', email_id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
-    row('emails', { id: 'settled', workspace_id: 'ws_1', status: 'delivered', recipients_delivered: 1 }),
-    row('recipients', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1', status: 'delivered' }),
-    row('queue', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1' }),
-    row('raw_messages', { email_id: 'settled', workspace_id: 'ws_1' }),
-    row('queue', { id: 'r4', email_id: 'gone', workspace_id: 'ws_1' }),
-    row('attempts', { email_id: 'gone', workspace_id: 'ws_1' }),
-    row('suppressions', { workspace_id: 'ws_gone' }),
-    row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
-    row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
+    await row('recipient_copies', { recipient_id: 'c9', email_id: 'gone', workspace_id: 'ws_1' }),
+    await row('emails', { id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
+    await row('recipients', { id: 'r2', email_id: 'bare', workspace_id: 'ws_1', status: 'queued' }),
+    await row('emails', { id: 'settled', workspace_id: 'ws_1', status: 'delivered', recipients_delivered: 1 }),
+    await row('recipients', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1', status: 'delivered' }),
+    await row('queue', { id: 'r3', email_id: 'settled', workspace_id: 'ws_1' }),
+    await row('raw_messages', { email_id: 'settled', workspace_id: 'ws_1' }),
+    await row('queue', { id: 'r4', email_id: 'gone', workspace_id: 'ws_1' }),
+    await row('attempts', { email_id: 'gone', workspace_id: 'ws_1' }),
+    await row('suppressions', { workspace_id: 'ws_gone' }),
+    await row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
+    await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
     { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
-    row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
-    row('bayes_tokens', { workspace_id: 'ws_1' }),
+    await row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
+    await row('bayes_tokens', { workspace_id: 'ws_1' }),
     { sql: 'update bayes_counts set tokens = tokens + 1', parameters: [] },
-    row('webhook_deliveries', { id: 'd3', webhook_id: 'w2', workspace_id: 'ws_1', status: 'delivered' }),
-    row('webhook_deliveries', { id: 'd4', webhook_id: 'w1', workspace_id: 'ws_1', status: 'pending' }),
-    row('webhook_deliveries', {
+    await row('webhook_deliveries', { id: 'd3', webhook_id: 'w2', workspace_id: 'ws_1', status: 'delivered' }),
+    await row('webhook_deliveries', { id: 'd4', webhook_id: 'w1', workspace_id: 'ws_1', status: 'pending' }),
+    await row('webhook_deliveries', {
       id: 'd5',
       webhook_id: 'w1',
       workspace_id: 'ws_1',
       status: 'failed',
       next_attempt_at: 1,
     }),
-    row('webhook_replays', { webhook_id: 'w3', workspace_id: 'ws_1' }),
+    await row('webhook_replays', { webhook_id: 'w3', workspace_id: 'ws_1' }),
   ])
   t.same(
     verifyData(file).map(({ check, message }) => `${check}: ${message}`),
@@ -299,12 +305,12 @@ t.test('verify-data finds nothing wrong during the erasure of a workspace', asyn
   const { database, file } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit([
-    row('workspaces', { id: 'ws_1' }),
-    row('audiences', { id: 'a1', workspace_id: 'ws_1' }),
-    row('contacts', { id: 'c1', workspace_id: 'ws_1', audience_id: 'a1' }),
-    row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 0 }),
-    row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
-    row('webhook_deliveries', { id: 'd1', webhook_id: 'w1', workspace_id: 'ws_1', status: 'failed' }),
+    await row('workspaces', { id: 'ws_1' }),
+    await row('audiences', { id: 'a1', workspace_id: 'ws_1' }),
+    await row('contacts', { id: 'c1', workspace_id: 'ws_1', audience_id: 'a1' }),
+    await row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 0 }),
+    await row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
+    await row('webhook_deliveries', { id: 'd1', webhook_id: 'w1', workspace_id: 'ws_1', status: 'failed' }),
     ...closeWorkspace('ws_1', 1),
   ])
   t.same(verifyData(file), [])

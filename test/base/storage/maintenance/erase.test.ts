@@ -10,14 +10,14 @@ t.test('reports about domains go with their domain, but not in the commit that c
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const { workspaceId, otherWorkspaceId } = await seedDatabase(database)
-  const domainOf = (workspace: string): string =>
-    read<{ id: string }>('select id from domains where workspace_id = ?', [workspace])[0]?.id ?? ''
-  const store = (workspace: string): Promise<unknown> => {
+  const domainOf = async (workspace: string): Promise<string> =>
+    (await read<{ id: string }>('select id from domains where workspace_id = ?', [workspace]))[0]?.id ?? ''
+  const store = async (workspace: string): Promise<unknown> => {
     const report: DomainReport = {
       ...{
         id: `r-${workspace}`,
         workspace_id: workspace,
-        domain_id: domainOf(workspace),
+        domain_id: await domainOf(workspace),
         kind: 'tls',
         domain: 'a.test',
       },
@@ -26,17 +26,17 @@ t.test('reports about domains go with their domain, but not in the commit that c
     }
     return commit(storeReport(report, toJson([])))
   }
-  const left = (): readonly unknown[] =>
+  const left = async (): Promise<readonly unknown[]> =>
     read('select workspace_id from domain_reports union all select workspace_id from domain_report_rows', [])
   await store(workspaceId)
   await store(otherWorkspaceId)
 
   await commit(closeWorkspace(workspaceId, 1))
-  t.same(read('select 1 from domains where workspace_id = ?', [workspaceId]), [])
-  t.equal(left().length, 4, 'they wait for the small commits')
+  t.same(await read('select 1 from domains where workspace_id = ?', [workspaceId]), [])
+  t.equal((await left()).length, 4, 'they wait for the small commits')
   await eraseWorkspace(database, workspaceId)
-  t.same(left(), [{ workspace_id: otherWorkspaceId }, { workspace_id: otherWorkspaceId }])
+  t.same(await left(), [{ workspace_id: otherWorkspaceId }, { workspace_id: otherWorkspaceId }])
 
   await commit([{ sql: 'delete from domains where workspace_id = ?', parameters: [otherWorkspaceId] }])
-  t.same(left(), [], 'those of a deleted domain go at once')
+  t.same(await left(), [], 'those of a deleted domain go at once')
 })

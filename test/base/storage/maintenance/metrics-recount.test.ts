@@ -24,7 +24,7 @@ t.test('roll-ups equal a recount after any history', async (t) => {
       const { database, file } = await temporaryDatabase(t)
       const history = new History(database)
       await history.run(steps)
-      assert.deepEqual(storedMetrics(database.read), expectedMetrics(history))
+      assert.deepEqual(await storedMetrics(database.read), expectedMetrics(history))
       assert.deepEqual(metricsProblems(file), [])
       for (const word of history.seen()) seen.add(word)
       await database.close()
@@ -65,7 +65,7 @@ const steps: readonly Step[] = [
 t.test('verify-data names roll-ups that differ, and --repair counts them again', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   await new History(database).run(steps)
-  const right = storedMetrics(database.read)
+  const right = await storedMetrics(database.read)
   t.ok(Object.keys(right).length > 50)
   const damages = [
     `update email_metrics set delivered = delivered + 1 where tag = ''`,
@@ -87,7 +87,7 @@ t.test('verify-data names roll-ups that differ, and --repair counts them again',
       repairData(file).filter(({ check: found }) => found.endsWith('-metrics')),
       [],
     )
-    t.same(storedMetrics(database.read), right)
+    t.same(await storedMetrics(database.read), right)
   }
 })
 
@@ -98,11 +98,11 @@ t.test('what can no longer be counted stays, unless it is less than what is ther
     { kind: 'wait', minutes: 2 * 1_440 },
     { kind: 'remove', days: 1, linkDays: 0 },
   ])
-  const right = storedMetrics(database.read)
+  const right = await storedMetrics(database.read)
   t.ok(Object.keys(right).some((name) => name.endsWith(' removed')))
   t.same(metricsProblems(file), [], 'it is not damaged')
   repairData(file)
-  t.same(storedMetrics(database.read), right)
+  t.same(await storedMetrics(database.read), right)
   await database.commit([{ sql: 'update email_metrics set queued = 0, scheduled = 0, removed = 9', parameters: [] }])
   t.match(metricsProblems(file), [{ check: 'email-metrics' }])
   repairData(file)
@@ -112,11 +112,11 @@ t.test('what can no longer be counted stays, unless it is less than what is ther
 t.test('a database of before gets the metrics of what it still stores', async (t) => {
   const { database } = await temporaryDatabase(t)
   await new History(database).run(steps)
-  const right = storedMetrics(database.read)
+  const right = await storedMetrics(database.read)
   const [emails, links] = ['email_metrics', 'link_metrics'] as const
   const statements = [`delete from ${emails}`, `delete from ${links}`, ...countAgain(emails, links)]
   await database.commit(statements.map((sql) => ({ sql, parameters: [] })))
-  t.same(storedMetrics(database.read), right)
+  t.same(await storedMetrics(database.read), right)
 })
 
 t.test('nothing is repaired while a daemon holds the data folder', async (t) => {

@@ -21,12 +21,12 @@ function filesWithMarker(file: string): string[] {
 async function storeMarked({ commit, read }: Database): Promise<void> {
   const row = rowOf(read)
   await commit([
-    row('workspaces', { id: 'ws_1' }),
-    row('workspaces', { id: 'ws_2' }),
-    row('emails', { id: 'e1', workspace_id: 'ws_1', subject: MARKER }),
-    row('raw_messages', { email_id: 'e1', workspace_id: 'ws_1', raw: Buffer.from(`${MARKER} `.repeat(5000)) }),
-    row('contacts', { id: 'c1', workspace_id: 'ws_1', email: `${MARKER}@b.test` }),
-    row('emails', { id: 'e2', workspace_id: 'ws_2', subject: 'another' }),
+    await row('workspaces', { id: 'ws_1' }),
+    await row('workspaces', { id: 'ws_2' }),
+    await row('emails', { id: 'e1', workspace_id: 'ws_1', subject: MARKER }),
+    await row('raw_messages', { email_id: 'e1', workspace_id: 'ws_1', raw: Buffer.from(`${MARKER} `.repeat(5000)) }),
+    await row('contacts', { id: 'c1', workspace_id: 'ws_1', email: `${MARKER}@b.test` }),
+    await row('emails', { id: 'e2', workspace_id: 'ws_2', subject: 'another' }),
   ])
 }
 
@@ -49,7 +49,7 @@ t.test('what was deleted is in no byte of the files', async (t) => {
   t.ok(await purgeLog(database, signal))
   copyBack(file)
   t.same(filesWithMarker(file), [])
-  t.equal(database.read<{ count: number }>('select count(*) as count from emails', [])[0]?.count, 2)
+  t.equal((await database.read<{ count: number }>('select count(*) as count from emails', []))[0]?.count, 2)
   const copy = `${file}.copy`
   await createBackup({ from: file, to: copy })
   t.same(filesWithMarker(copy), [], 'nor in a backup made afterwards')

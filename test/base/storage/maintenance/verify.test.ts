@@ -15,7 +15,7 @@ t.test(
     const { database, file } = await temporaryDatabase(t)
     const { commit, read } = database
     const to = ['a@b.test', 'c@b.test', 'd@b.test']
-    const { id, messages, writes } = sentBroadcast(read, { workspaceId, to, at: 1_000, deliveredAt: 2_000 })
+    const { id, messages, writes } = await sentBroadcast(read, { workspaceId, to, at: 1_000, deliveredAt: 2_000 })
     await commit([...writes])
     const [first, second] = messages.map(({ emailId }) => emailId)
     const run = (sql: string, ...parameters: readonly unknown[]): Promise<void> => commit([{ sql, parameters }])
@@ -25,7 +25,7 @@ t.test(
     await run('update emails set opened_at = 3000, clicked_at = 3000 where id = ?', second)
     await run('update emails set clicked_at = null where id = ?', second)
     await run('update broadcast_messages set unsubscribed_at = 4000 where email_id = ?', second)
-    t.match(read('select * from broadcast_counts', []), [
+    t.match(await read('select * from broadcast_counts', []), [
       { recipients: 3, queued: 0, delivered: 2, bounced: 0, complained: 1, unique_opens: 1, unique_clicks: 0 },
     ])
     t.same(problems(), [])
@@ -74,9 +74,11 @@ t.test('what is used belongs to an owner or a workspace that is there', async (t
   const { database, file } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   await database.commit([
-    row('users', { id: 'anna' }),
-    row('workspaces', { id: workspaceId }),
-    ...['anna', workspaceId, 'gone'].map((id) => row('usage', { workspace_id: id, kind: 'email-day', bucket: 1 })),
+    await row('users', { id: 'anna' }),
+    await row('workspaces', { id: workspaceId }),
+    ...(await Promise.all(
+      ['anna', workspaceId, 'gone'].map((id) => row('usage', { workspace_id: id, kind: 'email-day', bucket: 1 })),
+    )),
   ])
   t.match(
     verifyData(file).filter(({ check }) => check === 'usage-workspace'),

@@ -24,13 +24,13 @@ t.test('bytes that are lost are an error where they are read, and verify-data na
   await storeLarge(database, 'a', 'b', 'c')
   const first = spoolFile(spoolFolder(file), 1)
   truncateSync(first, 2 * LARGE_BYTES - 1)
-  t.equal(readMessage(database.read, 'a'), largeMessage('a').toString())
+  t.equal(await readMessage(database.read, 'a'), largeMessage('a').toString())
   const tooShort = {
     name: 'LostBytes',
     message: /200000 bytes at 200000 of .*0000000001\.spool are lost: it is too short/,
   }
-  t.throws(() => readMessage(database.read, 'b'), tooShort)
-  t.equal(readMessage(database.read, 'gone'), undefined, 'a message that is not stored is none')
+  await t.rejects(() => readMessage(database.read, 'b'), tooShort)
+  t.equal(await readMessage(database.read, 'gone'), undefined, 'a message that is not stored is none')
   t.match(spoolProblems(file), [
     { check: 'spool-file', message: '2 rows whose bytes are not in their spool file: b, c' },
   ])
@@ -41,9 +41,13 @@ t.test('bytes that are lost are an error where they are read, and verify-data na
     ['raw_messages', 'LostBytes', LARGE_BYTES],
     ['raw_messages', 'LostBytes', 2 * LARGE_BYTES],
   ])
-  t.match(placesOf(database.read), [{ inline: LARGE_BYTES }, { inline: 0 }, { inline: 0 }], 'the others are folded')
+  t.match(
+    await placesOf(database.read),
+    [{ inline: LARGE_BYTES }, { inline: 0 }, { inline: 0 }],
+    'the others are folded',
+  )
   rmSync(first)
-  t.throws(() => readMessage(database.read, 'b'), { name: 'LostBytes', message: /there is no such file/ })
+  await t.rejects(() => readMessage(database.read, 'b'), { name: 'LostBytes', message: /there is no such file/ })
   await t.rejects(foldSpool(database), { name: 'LostBytes' })
 })
 
@@ -62,38 +66,42 @@ t.test('one changed byte is an error where the message is read, and verify-data 
   const { read, commit } = database
   // Longer than one step of the verification, and changed in its second one.
   const long = largeMessage('long', 1_500_000)
-  await commit([...storeMessage(read, 'a'), ...storeMessage(read, 'long', long), ...storeMessage(read, 'z')])
+  await commit([
+    ...(await storeMessage(read, 'a')),
+    ...(await storeMessage(read, 'long', long)),
+    ...(await storeMessage(read, 'z')),
+  ])
   t.same(spoolProblems(file), [])
   changeByte(file, LARGE_BYTES + 1_400_000)
   t.match(spoolProblems(file), [
     { check: 'spool-bytes', message: /^1 messages .*: long \(1500000 bytes at 200000 of .*\/0000000001\.spool\)$/ },
   ])
   const changed = { name: 'LostBytes', message: /1500000 bytes at 200000 of .* their checksum differs/ }
-  t.throws(() => readMessage(read, 'long'), changed)
+  await t.rejects(() => readMessage(read, 'long'), changed)
   await t.rejects(readLargeRaw(read, { workspaceId: 'ws', emailId: 'long' }), changed, 'on a thread too')
-  for (const id of ['a', 'z']) t.equal(readMessage(read, id), largeMessage(id).toString())
+  for (const id of ['a', 'z']) t.equal(await readMessage(read, id), largeMessage(id).toString())
 
   await commit([{ sql: 'update raw_messages set spool_crc = null', parameters: [] }])
   t.same(spoolProblems(file), [], 'a message of a version without checksums is not checked')
-  t.equal(readMessage(read, 'long')?.length, long.length)
+  t.equal((await readMessage(read, 'long'))?.length, long.length)
 })
 
 t.test('the head of a message is checked if it is all of it', async (t) => {
   const { database } = await temporaryDatabase(t, { spool: true })
   const { read, commit } = database
   const short = largeMessage('short', HEAD_BYTES)
-  await commit([...storeMessage(read, 'short', short), ...storeMessage(read, 'long')])
-  const head = (emailId: string): Buffer | undefined => readHead(read, { workspaceId: 'ws', emailId })
-  const readBoth = (): void => {
-    t.ok(head('short')?.equals(short))
-    t.ok(head('long')?.equals(largeMessage('long').subarray(0, HEAD_BYTES)))
+  await commit([...(await storeMessage(read, 'short', short)), ...(await storeMessage(read, 'long'))])
+  const head = (emailId: string): Promise<Buffer | undefined> => readHead(read, { workspaceId: 'ws', emailId })
+  const readBoth = async (): Promise<void> => {
+    t.ok((await head('short'))?.equals(short))
+    t.ok((await head('long'))?.equals(largeMessage('long').subarray(0, HEAD_BYTES)))
   }
-  readBoth()
+  await readBoth()
   await foldSpool(database)
-  readBoth()
+  await readBoth()
   await commit([{ sql: 'update raw_messages set spool_crc = spool_crc + 1', parameters: [] }])
-  t.throws(() => head('short'), { name: 'LostBytes' })
-  t.equal(head('long')?.length, HEAD_BYTES)
+  await t.rejects(() => head('short'), { name: 'LostBytes' })
+  t.equal((await head('long'))?.length, HEAD_BYTES)
 })
 
 t.test('a changed message is copied with the others, and recognized in the copy', async (t) => {
@@ -103,9 +111,9 @@ t.test('a changed message is copied with the others, and recognized in the copy'
   const copy = `${file}.copy`
   await createBackup({ from: file, to: copy })
   const { read } = await openTestDatabase(t, { file: copy })
-  for (const id of ['a', 'c']) t.equal(readMessage(read, id), largeMessage(id).toString())
+  for (const id of ['a', 'c']) t.equal(await readMessage(read, id), largeMessage(id).toString())
   const changed = { name: 'LostBytes', message: /200000 bytes of a message in the database .* their checksum differs/ }
-  t.throws(() => readMessage(read, 'b'), changed)
+  await t.rejects(() => readMessage(read, 'b'), changed)
   t.match(spoolProblems(copy), [
     { check: 'spool-bytes', message: /^1 messages .*: b \(200000 bytes in the database\)$/ },
   ])

@@ -52,8 +52,8 @@ t.test('a fold puts all bytes back into their rows', async (t) => {
   const steps: number[] = []
   t.equal(await foldSpool(database, { onProgress: (bytes) => void steps.push(bytes) }), 60 * LARGE_BYTES)
   t.same(steps, [41 * LARGE_BYTES, 60 * LARGE_BYTES], 'in commits of at most 8 MB')
-  for (const id of ids) t.equal(readMessage(database.read, id), largeMessage(id).toString())
-  t.match(placesOf(database.read)[0], { file: null, at: null, bytes: null, inline: LARGE_BYTES })
+  for (const id of ids) t.equal(await readMessage(database.read, id), largeMessage(id).toString())
+  t.match((await placesOf(database.read))[0], { file: null, at: null, bytes: null, inline: LARGE_BYTES })
   t.ok(await purgeSpool(database, signal))
   t.match(spoolFilesOf(file)[0]?.bytes.toString(), /^\0+$/, 'and overwrites them in the spool')
 })
@@ -69,13 +69,13 @@ for (const compact of [false, true]) {
     t.ok(phases.has('fold') && phases.has('check'))
     t.same(readdirSync(dirname(copy)), ['copy.db'])
     const { read } = await openTestDatabase(t, { file: copy })
-    t.match(placesOf(read), [
+    t.match(await placesOf(read), [
       { id: 'a', file: null, inline: LARGE_BYTES },
       { id: 'c', file: null, inline: LARGE_BYTES },
     ])
-    t.same(holesOf(read), [], 'and nothing is left to be overwritten there')
-    for (const id of ['a', 'c']) t.equal(readMessage(read, id), largeMessage(id).toString())
-    t.match(placesOf(database.read), [{ file: 1 }, { file: 1 }], 'the database stays as it is')
+    t.same(await holesOf(read), [], 'and nothing is left to be overwritten there')
+    for (const id of ['a', 'c']) t.equal(await readMessage(read, id), largeMessage(id).toString())
+    t.match(await placesOf(database.read), [{ file: 1 }, { file: 1 }], 'the database stays as it is')
   })
 }
 
@@ -92,16 +92,18 @@ t.test('a sweep during a backup takes nothing from it', async (t) => {
       if (phase !== 'fold' || isFolding) return
       isFolding = true
       // The pages are copied; the second message is deleted before its bytes are.
-      void database.commit([removeMessage('a')]).then(() => sweepHoles(database).catch((fault) => refused.push(fault)))
+      void database
+        .commit([removeMessage('a')])
+        .then(async () => sweepHoles(database).catch((fault) => refused.push(fault)))
     },
     pace: 1_000_000,
   })
   await backup
   t.match(refused, [{ code: 'SQLITE_BUSY' }])
   const { read } = await openTestDatabase(t, { file: copy })
-  for (const id of ['a', 'b']) t.equal(readMessage(read, id), largeMessage(id).toString())
+  for (const id of ['a', 'b']) t.equal(await readMessage(read, id), largeMessage(id).toString())
   await sweepHoles(database)
-  t.same(holesOf(database.read), [], 'after it, what was deleted is overwritten')
+  t.same(await holesOf(database.read), [], 'after it, what was deleted is overwritten')
 })
 
 t.test('a backup fails, and leaves nothing, where a spool file is lost', async (t) => {
@@ -131,16 +133,16 @@ t.test('a restore puts the spool aside with its database, and back again', async
   )
   t.same([...spoolProblems(file), ...spoolProblems(previousFile)], [])
   const restored = await openTestDatabase(t, { file, spool: true })
-  t.equal(readMessage(restored.read, 'old'), largeMessage('old').toString())
-  t.equal(readMessage(restored.read, 'newer'), undefined)
+  t.equal(await readMessage(restored.read, 'old'), largeMessage('old').toString())
+  t.equal(await readMessage(restored.read, 'newer'), undefined)
   const aside = await openTestDatabase(t, { file: previousFile })
-  for (const id of ['old', 'newer']) t.equal(readMessage(aside.read, id), largeMessage(id).toString())
+  for (const id of ['old', 'newer']) t.equal(await readMessage(aside.read, id), largeMessage(id).toString())
   for (const opened of [restored, aside]) await opened.close()
 
   await restoreBackup({ backup: previousFile, file, now: now + 1 })
   const { read } = await openTestDatabase(t, { file })
-  t.match(placesOf(read), [{ inline: LARGE_BYTES }, { inline: LARGE_BYTES }])
-  for (const id of ['old', 'newer']) t.equal(readMessage(read, id), largeMessage(id).toString())
+  t.match(await placesOf(read), [{ inline: LARGE_BYTES }, { inline: LARGE_BYTES }])
+  for (const id of ['old', 'newer']) t.equal(await readMessage(read, id), largeMessage(id).toString())
 })
 
 t.test('a database without its spool files is no backup', async (t) => {
@@ -170,13 +172,13 @@ t.test('what is left of a mostly empty file comes back into its rows, and the fi
     ],
     'half of a file is enough, and the newest one stays',
   )
-  t.match(placesOf(files.read), [
+  t.match(await placesOf(files.read), [
     { id: 'c', file: null, inline: LARGE_BYTES },
     { id: 'f', file: 3 },
     { id: 'half', file: 2 },
   ])
-  for (const id of ['c', 'f', 'half']) t.equal(readMessage(files.read, id), largeMessage(id).toString())
-  t.same([...holesOf(files.read), ...spoolProblems(file)], [])
+  for (const id of ['c', 'f', 'half']) t.equal(await readMessage(files.read, id), largeMessage(id).toString())
+  t.same([...(await holesOf(files.read)), ...spoolProblems(file)], [])
 })
 
 t.test('a crash between the fold of a file and its sweep loses nothing', async (t) => {
@@ -185,11 +187,11 @@ t.test('a crash between the fold of a file and its sweep loses nothing', async (
   await database.commit([removeMessage('a')])
   for await (const bytes of foldFile(database, 1)) t.equal(bytes, 2 * LARGE_BYTES)
   await database.close()
-  t.equal(holesOf((await openTestDatabase(t, { file })).read).length, 3)
+  t.equal((await holesOf((await openTestDatabase(t, { file })).read)).length, 3)
   const again = await openTestDatabase(t, { file, spool: true })
   t.ok(await purgeSpool(again, signal))
   t.same(spoolFilesOf(file), [])
-  for (const id of ['b', 'c']) t.equal(readMessage(again.read, id), largeMessage(id).toString())
+  for (const id of ['b', 'c']) t.equal(await readMessage(again.read, id), largeMessage(id).toString())
 })
 
 t.test('a message whose bytes are lost hinders no other of its file', async (t) => {
@@ -199,12 +201,12 @@ t.test('a message whose bytes are lost hinders no other of its file', async (t) 
   await again.commit(['a', 'b', 'c'].map(removeMessage))
   truncateSync(spoolFile(spoolFolder(file), 1), 4 * LARGE_BYTES)
   t.ok(await purgeSpool(again, signal))
-  t.match(placesOf(again.read), [
+  t.match(await placesOf(again.read), [
     { id: 'd', file: null },
     { id: 'e', file: 1 },
     { id: 'new', file: 2 },
   ])
-  t.equal(readMessage(again.read, 'd'), largeMessage('d').toString())
+  t.equal(await readMessage(again.read, 'd'), largeMessage('d').toString())
 })
 
 t.test('a place that cannot be read fails its fold alone, and nothing that is committed with it', async (t) => {
@@ -217,13 +219,13 @@ t.test('a place that cannot be read fails its fold alone, and nothing that is co
   symlinkSync(path, path) // to itself, which is no missing file but an error of the system
   const outcomes = await Promise.allSettled([
     foldFile(again, 1).next(),
-    again.commit(storeMessage(again.read, 'small', Buffer.from('s'))),
+    again.commit(await storeMessage(again.read, 'small', Buffer.from('s'))),
   ])
   t.same(
     outcomes.map(({ status }) => status),
     ['fulfilled', 'fulfilled'],
   )
-  t.match(placesOf(again.read), [
+  t.match(await placesOf(again.read), [
     { id: 'c', file: 1 },
     { id: 'new', file: 2 },
     { id: 'small', file: null },
@@ -268,5 +270,5 @@ t.test('a backup that began before a fold has all bytes', async (t) => {
   })
   await folding
   const { read } = await openTestDatabase(t, { file: copy })
-  t.equal(readMessage(read, 'b'), largeMessage('b').toString())
+  t.equal(await readMessage(read, 'b'), largeMessage('b').toString())
 })

@@ -24,9 +24,9 @@ t.test('deleted bytes are overwritten, and a file without rows is removed unless
   const { read, commit } = database
   await storeLarge(database, 'a', 'b')
   await commit([removeMessage('a')])
-  t.same(holesOf(read), [{ file: 1, at: 0, bytes: LARGE_BYTES }])
+  t.same(await holesOf(read), [{ file: 1, at: 0, bytes: LARGE_BYTES }])
   t.ok(await purgeSpool(database, signal))
-  t.same(holesOf(read), [])
+  t.same(await holesOf(read), [])
   t.ok(spoolFilesOf(file)[0]?.bytes.equals(Buffer.concat([Buffer.alloc(LARGE_BYTES), largeMessage('b')])))
   await commit([{ sql: 'delete from raw_messages', parameters: [] }])
   t.ok(await purgeSpool(database, signal))
@@ -47,10 +47,10 @@ t.test('a hole that another sweep has filled is passed over: other bytes may lie
 t.test('one hole larger than a step takes several', async (t) => {
   const { database, file } = await temporaryDatabase(t, { spool: true })
   const { read, commit } = database
-  await commit([...storeMessage(read, 'a', largeMessage('a', 9_000_000)), ...storeMessage(read, 'b')])
+  await commit([...(await storeMessage(read, 'a', largeMessage('a', 9_000_000))), ...(await storeMessage(read, 'b'))])
   await commit([removeMessage('a')])
   await sweepHoles(database)
-  t.same(holesOf(read), [{ file: 1, at: 4_194_304, bytes: 9_000_000 - 4_194_304 }])
+  t.same(await holesOf(read), [{ file: 1, at: 4_194_304, bytes: 9_000_000 - 4_194_304 }])
   t.ok(await purgeSpool(database, signal))
   t.ok(spoolFilesOf(file)[0]?.bytes.equals(Buffer.concat([Buffer.alloc(9_000_000), largeMessage('b')])))
 })
@@ -63,7 +63,7 @@ t.test('what a crash has left between the write and the commit is removed', asyn
   appendFileSync(spoolFile(spoolFolder(file), 2), 'nor this')
   const again = await openTestDatabase(t, { file, spool: true })
   await storeLarge(again, 'b')
-  t.match(placesOf(again.read), [{ file: 1 }, { file: 3, at: 0 }], 'no file of before is appended to')
+  t.match(await placesOf(again.read), [{ file: 1 }, { file: 3, at: 0 }], 'no file of before is appended to')
   t.ok(await purgeSpool(again, signal))
   t.same(
     spoolFilesOf(file).map(({ number, bytes }) => [number, bytes.length]),

@@ -1,9 +1,11 @@
 /** The table types against the schema, the erasure of a workspace, and the disk guard. */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Address } from '../../../../src/base/mail/address.js'
+import { filterAsync } from '../../../../src/base/platform/async-filter.js'
 import { type DiskSpace, readDiskSpace } from '../../../../src/base/platform/disk-space.js'
 import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
@@ -21,13 +23,17 @@ import { columnsOf, rowOf, tablesOf } from '../../../helpers/database/rows.js'
 import { declaredTables, type Shape } from '../../../helpers/database/table-types.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
-function migratedTables(read: Read): Shape {
-  const shape = (table: string): [string, string][] =>
-    columnsOf(read, table).map(({ name, type, notnull, pk }) => [
+async function migratedTables(read: Read): Promise<Shape> {
+  const shape = async (table: string): Promise<[string, string][]> =>
+    (await columnsOf(read, table)).map(({ name, type, notnull, pk }) => [
       name,
       `${type.toLowerCase()}${notnull === 1 || pk > 0 ? '' : '?'}`,
     ])
-  return Object.fromEntries(tablesOf(read).map((table) => [table, Object.fromEntries(shape(table))]))
+  return Object.fromEntries(
+    await Promise.all(
+      (await tablesOf(read)).map(async (table) => [table, Object.fromEntries(await shape(table))] as const),
+    ),
+  )
 }
 
 t.test('the table types match the migrated schema', async (t) => {
@@ -54,7 +60,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'webhook-tables',
   ]
   const paths = files.map((name) => `src/base/storage/tables/${name}.ts`)
-  t.strictSame(declaredTables(...paths), migratedTables(database.read))
+  t.strictSame(declaredTables(...paths), await migratedTables(database.read))
 })
 
 t.test('every table, index, trigger and view of the schema says its purpose in the line before it', async (t) => {
@@ -73,10 +79,10 @@ t.test('every table, index, trigger and view of the schema says its purpose in t
 
 t.test('erasing a workspace covers every table with a workspace_id', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const bearing = tablesOf(database.read).filter((table) =>
-    columnsOf(database.read, table).some(({ name }) => name === 'workspace_id'),
+  const bearing = await filterAsync(await tablesOf(database.read), async (table) =>
+    (await columnsOf(database.read, table)).some(({ name }) => name === 'workspace_id'),
   )
-  t.strictSame([...workspaceTables].sort(), bearing.sort())
+  t.strictSame([...workspaceTables].sort(), bearing.toSorted())
 })
 
 const large = ['emails', 'recipients', 'attempts', 'raw_messages', 'events']
@@ -84,31 +90,40 @@ const large = ['emails', 'recipients', 'attempts', 'raw_messages', 'events']
 t.test('erasing a workspace removes all of its rows and no others', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
-  const rows = (workspace: string): Write[] => [
-    row('workspaces', { id: workspace }),
+  const rows = async (workspace: string): Promise<Write[]> => [
+    await row('workspaces', { id: workspace }),
     // The row of `bayes_counts` is made by a trigger.
-    ...workspaceTables
-      .filter((table) => table !== 'bayes_counts')
-      .map((table) => row(table, { workspace_id: workspace })),
-    ...large.flatMap((table) => Array.from({ length: 450 }, () => row(table, { workspace_id: workspace }))),
+    ...(await Promise.all(
+      workspaceTables
+        .filter((table) => table !== 'bayes_counts')
+        .map((table) => row(table, { workspace_id: workspace })),
+    )),
+    ...(await Promise.all(
+      large.flatMap((table) => Array.from({ length: 450 }, () => row(table, { workspace_id: workspace }))),
+    )),
   ]
-  const count = (workspace: string): number[] =>
-    [...workspaceTables.map((table) => [table, 'workspace_id']), ['workspaces', 'id']].map(
-      ([table, column]) =>
-        database.read<{ count: number }>(`select count(*) as count from ${table} where ${column} = ?`, [workspace])[0]
-          ?.count ?? -1,
+  const count = async (workspace: string): Promise<number[]> =>
+    await Promise.all(
+      [...workspaceTables.map((table) => [table, 'workspace_id']), ['workspaces', 'id']].map(
+        async ([table, column]) =>
+          (
+            await database.read<{ count: number }>(`select count(*) as count from ${table} where ${column} = ?`, [
+              workspace,
+            ])
+          )[0]?.count ?? -1,
+      ),
     )
-  await database.commit([...rows('ws_1'), ...rows('ws_2')])
-  const before = count('ws_2')
-  t.same(before, count('ws_1'))
+  await database.commit([...(await rows('ws_1')), ...(await rows('ws_2'))])
+  const before = await count('ws_2')
+  t.same(before, await count('ws_1'))
   t.notOk(before.includes(0))
 
   await eraseWorkspace(database, 'ws_1')
   t.same(
-    count('ws_1'),
+    await count('ws_1'),
     before.map(() => 0),
   )
-  t.same(count('ws_2'), before)
+  t.same(await count('ws_2'), before)
 })
 
 t.test('emails are counted by status, through every change and removal', async (t) => {
@@ -116,21 +131,26 @@ t.test('emails are counted by status, through every change and removal', async (
   const row = rowOf(database.read)
   const statuses = ['queued', 'queued', 'delivered', 'scheduled']
   await database.commit([
-    ...statuses.map((status, n) => row('emails', { id: `e${n}`, workspace_id: 'ws_1', status })),
-    row('emails', { id: 'other', workspace_id: 'ws_2', status: 'queued' }),
+    ...(await Promise.all(statuses.map((status, n) => row('emails', { id: `e${n}`, workspace_id: 'ws_1', status })))),
+    await row('emails', { id: 'other', workspace_id: 'ws_2', status: 'queued' }),
   ])
-  const counts = (): unknown =>
+  const counts = async (): Promise<unknown> =>
     database.read(`select workspace_id || ' ' || status as of, count from email_counts where count <> 0 order by 1`, [])
   const one = (of: string, count: number): object => ({ of, count })
-  t.same(counts(), [one('ws_1 delivered', 1), one('ws_1 queued', 2), one('ws_1 scheduled', 1), one('ws_2 queued', 1)])
+  t.same(await counts(), [
+    one('ws_1 delivered', 1),
+    one('ws_1 queued', 2),
+    one('ws_1 scheduled', 1),
+    one('ws_2 queued', 1),
+  ])
 
   await database.commit([
     { sql: `update emails set status = 'delivered' where id in ('e0', 'e1')`, parameters: [] },
     { sql: `update emails set status = 'delivered' where id = 'e2'`, parameters: [] },
     { sql: `delete from emails where id = 'e3'`, parameters: [] },
-    row('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
+    await row('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
   ])
-  t.same(counts(), [one('ws_1 bounced', 1), one('ws_1 delivered', 3), one('ws_2 queued', 1)])
+  t.same(await counts(), [one('ws_1 bounced', 1), one('ws_1 delivered', 3), one('ws_2 queued', 1)])
   t.same(
     verifyData(file).filter(({ check }) => check === 'email-counts'),
     [],
@@ -216,24 +236,26 @@ const mail = { kind: 'mail', status: 'processed', envelope_to: '' }
 t.test('inbound mail is counted, in any order of removal', async (t) => {
   const { file, database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
-  const stored = (id: string, workspace_id: string, size: number): Write[] => [
-    row('inbound_emails', { id, workspace_id, size, ...mail }),
-    row('inbound_raw', { inbound_id: id, workspace_id }),
+  const stored = async (id: string, workspace_id: string, size: number): Promise<Write[]> => [
+    await row('inbound_emails', { id, workspace_id, size, ...mail }),
+    await row('inbound_raw', { inbound_id: id, workspace_id }),
   ]
   /** Records of 8 KB each, and bytes. */
-  const held = (): number[][] =>
-    ['ws_1', 'ws_2', 'ws_3'].map((id) => {
-      const bytes = readHeldInboundBytes(database.read, id)
-      return [Math.floor(bytes / 8_192), bytes % 8_192]
-    })
+  const held = async (): Promise<number[][]> =>
+    await Promise.all(
+      ['ws_1', 'ws_2', 'ws_3'].map(async (id) => {
+        const bytes = await readHeldInboundBytes(database.read, id)
+        return [Math.floor(bytes / 8_192), bytes % 8_192]
+      }),
+    )
   const none = [0, 0]
   await database.commit([
-    ...[...stored('a', 'ws_1', 10), ...stored('b', 'ws_1', 20), ...stored('c', 'ws_2', 40)],
-    row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, ...mail }),
+    ...[...(await stored('a', 'ws_1', 10)), ...(await stored('b', 'ws_1', 20)), ...(await stored('c', 'ws_2', 40))],
+    await row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, ...mail }),
   ])
-  t.same(held(), [[2, 30], [2, 40], none], 'bytes that are not there count nothing')
-  await database.commit([...stored('e', 'ws_3', 160), ...stored('f', 'ws_1', 320)])
-  t.same(held(), [
+  t.same(await held(), [[2, 30], [2, 40], none], 'bytes that are not there count nothing')
+  await database.commit([...(await stored('e', 'ws_3', 160)), ...(await stored('f', 'ws_1', 320))])
+  t.same(await held(), [
     [3, 350],
     [2, 40],
     [1, 160],
@@ -241,13 +263,13 @@ t.test('inbound mail is counted, in any order of removal', async (t) => {
   const record = (id: string): Write => drop('inbound_emails', 'id', id)
   const raw = (id: string): Write => drop('inbound_raw', 'inbound_id', id)
   await database.commit([record('a'), raw('a'), raw('f')])
-  t.same(held(), [
+  t.same(await held(), [
     [2, 20],
     [2, 40],
     [1, 160],
   ])
   await database.commit([record('f'), raw('e'), record('e'), record('d')])
-  t.same(held(), [[1, 20], [1, 40], none])
+  t.same(await held(), [[1, 20], [1, 40], none])
   t.same(
     verifyData(file).filter(({ check }) => check === 'inbound-totals'),
     [],
@@ -259,26 +281,26 @@ t.test('a record of inbound mail counts 8 KB, and its recipients twice', async (
   const email = { size: 100, envelope_to: toJson(['\u00fc@b.test', 'a@b.test'] as Address[]) }
   const values = { id: 'a', workspace_id: 'ws_1', ...mail, ...email }
   await database.commit([
-    rowOf(database.read)('inbound_emails', values),
-    rowOf(database.read)('inbound_raw', { inbound_id: 'a', workspace_id: 'ws_1' }),
+    await rowOf(database.read)('inbound_emails', values),
+    await rowOf(database.read)('inbound_raw', { inbound_id: 'a', workspace_id: 'ws_1' }),
   ])
   const bytes = 100 + 8_192 + 2 * '["..@b.test","a@b.test"]'.length
-  t.same([readHeldInboundBytes(database.read, 'ws_1'), heldBytesOf(email)], [bytes, bytes])
+  t.same([await readHeldInboundBytes(database.read, 'ws_1'), heldBytesOf(email)], [bytes, bytes])
 })
 
 t.test('the limit is checked by the commit that needs the room', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
-  const filing = (id: string, bytes: number): Promise<void> =>
+  const filing = async (id: string, bytes: number): Promise<void> =>
     database.commit([
       requireRoom({ workspaceId: 'ws_1', bytes: bytes + 8_192, limit: 100 + 4 * 8_192 }),
-      row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, ...mail }),
-      row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
+      await row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, ...mail }),
+      await row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
     ])
   await t.rejects(filing('large', 101 + 3 * 8_192), WriteConflict)
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => filing(`m${n}`, 30)))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
-  t.equal(readHeldInboundBytes(database.read, 'ws_1'), 90 + 3 * 8_192)
+  t.equal(await readHeldInboundBytes(database.read, 'ws_1'), 90 + 3 * 8_192)
   await filing('last', 10)
   await t.rejects(filing('more', 1), WriteConflict)
 })

@@ -127,7 +127,7 @@ t.test('many requests share few commits', async (t) => {
   t.equal(batches.length, database.countCommits())
   t.ok(batches.every(({ syncTime }) => syncTime !== null && syncTime > 0))
   t.ok(database.readBusyTime() > 0)
-  t.equal(stateKeys(database.read).length, 500)
+  t.equal((await stateKeys(database.read)).length, 500)
 })
 
 t.test('a batch that the disk does not take has no time of a sync, and the return of pages is no batch', async (t) => {
@@ -157,7 +157,7 @@ t.test('through the writer, one failing request of many fails alone and says why
   t.match(reasons[3], { message: /syntax error/ })
   t.match(reasons[4], { message: /not undefined/ })
   t.same([reasons[0], reasons[5]], [undefined, undefined])
-  t.same(stateKeys(database.read), ['one', 'taken', 'two'])
+  t.same(await stateKeys(database.read), ['one', 'taken', 'two'])
 })
 
 t.test('bytes arrive unchanged, also from a shared pool that changes afterwards', async (t) => {
@@ -167,7 +167,7 @@ t.test('bytes arrive unchanged, also from a shared pool that changes afterwards'
   const written = database.commit([{ sql, parameters: ['e', 'w', pool.subarray(8, 24)] }])
   pool.fill('b')
   await written
-  const [row] = database.read<{ raw: Buffer }>('select raw from raw_messages', [])
+  const [row] = await database.read<{ raw: Buffer }>('select raw from raw_messages', [])
   t.equal(row?.raw.toString(), 'a'.repeat(16))
   t.equal(pool.length, 64, 'and the pool is still ours')
 })
@@ -181,9 +181,12 @@ t.test('statements beyond the cache of the writer are prepared again', async (t)
   for (let round = 0; round < 4; round += 1) {
     await Promise.all(Array.from({ length: 900 }, (_, n) => database.commit([write(round * 900 + n)])))
   }
-  const [wrong] = database.read<{ count: number }>('select count(*) as count from service_state where key != value', [])
+  const [wrong] = await database.read<{ count: number }>(
+    'select count(*) as count from service_state where key != value',
+    [],
+  )
   t.equal(wrong?.count, 0)
-  t.equal(stateKeys(database.read).length, 3600)
+  t.equal((await stateKeys(database.read)).length, 3600)
 })
 
 t.test('a full database answers with StorageFault, and takes writes again after deletions', async (t) => {
@@ -197,22 +200,23 @@ t.test('a full database answers with StorageFault, and takes writes again after 
   }
   await t.rejects(fill(), { name: 'StorageFault', code: 'SQLITE_FULL' })
   t.ok(stored > 5)
-  t.equal(stateKeys(database.read).length, stored, 'all that was acknowledged is there')
+  t.equal((await stateKeys(database.read)).length, stored, 'all that was acknowledged is there')
   await database.commit([{ sql: 'delete from service_state', parameters: [] }])
   await database.commit([stateWrite('again', 'x'.repeat(20_000))])
-  t.same(stateKeys(database.read), ['again'])
+  t.same(await stateKeys(database.read), ['again'])
 })
 
 t.test('free pages go back to the file system in portions', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const pages = (): number => database.read<{ page_count: number }>('pragma page_count', [])[0]?.page_count ?? 0
+  const pages = async (): Promise<number> =>
+    (await database.read<{ page_count: number }>('pragma page_count', []))[0]?.page_count ?? 0
   await database.commit([stateWrite('large', 'x'.repeat(1_000_000))])
-  const full = pages()
+  const full = await pages()
   await database.commit([{ sql: 'delete from service_state', parameters: [] }])
   await database.reclaimPages(100)
-  t.equal(pages(), full - 100)
+  t.equal(await pages(), full - 100)
   await database.reclaimPages(1000)
-  t.ok(pages() < full - 200)
+  t.ok((await pages()) < full - 200)
 })
 
 t.test('commits of another process are noticed; our own, and the opening by another, are not', async (t) => {
@@ -231,7 +235,7 @@ t.test('commits of another process are noticed; our own, and the opening by anot
   await other.commit([stateWrite('foreign', 'x')])
   await noticed
   t.equal(notices, 1)
-  t.same(stateKeys(database.read), ['foreign', 'own', 'own too'])
+  t.same(await stateKeys(database.read), ['foreign', 'own', 'own too'])
 })
 
 t.test('a writer thread that dies fails its running requests, and is restarted', async (t) => {
@@ -256,7 +260,7 @@ t.test('a writer thread that dies fails its running requests, and is restarted',
 
   await restarted
   await database.commit([stateWrite('after', 'x')])
-  t.same(stateKeys(database.read), ['after'])
+  t.same(await stateKeys(database.read), ['after'])
 })
 
 t.test('an urgent request goes to the writer at once, with all that is gathered', async (t) => {
@@ -284,7 +288,7 @@ t.test('an urgent request goes to the writer at once, with all that is gathered'
   t.equal(messages, 1)
   await Promise.all([earlier, urgent, later])
   t.equal(messages, 2)
-  t.same(stateKeys(database.read).toSorted(), ['earlier', 'later', 'urgent'])
+  t.same((await stateKeys(database.read)).toSorted(), ['earlier', 'later', 'urgent'])
 })
 
 t.test('closing finishes earlier requests, and refuses later ones', async (t) => {
@@ -294,7 +298,7 @@ t.test('closing finishes earlier requests, and refuses later ones', async (t) =>
   await last
   await t.rejects(database.commit([stateWrite('late', 'x')]), { name: 'StorageFault', message: /closed/ })
   const again = await openTestDatabase(t, { file })
-  t.same(stateKeys(again.read), ['last'])
+  t.same(await stateKeys(again.read), ['last'])
 })
 
 t.test(
@@ -365,8 +369,8 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
     sql: 'insert into words (word, bytes) values (?, ?)',
     parameters: [word, MessageBytes.moved(pieces)],
   })
-  const kept = (word: string): Buffer | undefined =>
-    database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word])[0]?.bytes
+  const kept = async (word: string): Promise<Buffer | undefined> =>
+    (await database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word]))[0]?.bytes
   const content = Buffer.alloc(2_000_000, 'content')
   const memory = Buffer.concat([Buffer.alloc(100), content])
   const raw = memory.subarray(100)
@@ -376,16 +380,16 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
     put('second', [two, raw.subarray(0, 10), raw.subarray(10)]),
     put('cut', [two, raw.subarray(0, 10), raw.subarray(20)]),
   ])
-  t.ok(kept('first')?.equals(Buffer.concat([one, content])))
-  t.ok(kept('second')?.equals(Buffer.concat([two, content])))
-  t.ok(kept('cut')?.equals(Buffer.concat([two, content.subarray(0, 10), content.subarray(20)])))
+  t.ok((await kept('first'))?.equals(Buffer.concat([one, content])))
+  t.ok((await kept('second'))?.equals(Buffer.concat([two, content])))
+  t.ok((await kept('cut'))?.equals(Buffer.concat([two, content.subarray(0, 10), content.subarray(20)])))
   t.equal(memory.length, 0, 'it is not here any more')
   t.equal(one.toString(), 'one', 'what is small was copied')
 
   const again = Buffer.alloc(2_000_000, 'x')
   const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
   t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
-  t.equal(kept('third')?.length, 2_000_003)
+  t.equal((await kept('third'))?.length, 2_000_003)
 })
 
 t.test('memory that is gone is refused, and no other request is touched', async (t) => {
@@ -415,7 +419,7 @@ t.test('memory that is gone is refused, and no other request is touched', async 
   )
   t.equal(second.length, 2_000_000)
   await database.commit([put('before', MessageBytes.moved([second]))])
-  t.same(database.read('select word, length(bytes) as bytes from words order by word', []), [
+  t.same(await database.read('select word, length(bytes) as bytes from words order by word', []), [
     { word: 'before', bytes: 2_000_000 },
     { word: 'last', bytes: 4 },
     { word: 'moved', bytes: 2_000_000 },
@@ -456,7 +460,7 @@ t.test('lent memory comes back, whether the commit was made or not', async (t) =
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
   )
   for (const [place, loan] of loans.entries()) t.ok(loan.read().equals(contentOf(place)), `${place} is back`)
-  const rows = database.read<{ word: string; bytes: Buffer }>('select word, bytes from words order by rowid', [])
+  const rows = await database.read<{ word: string; bytes: Buffer }>('select word, bytes from words order by rowid', [])
   t.same(
     rows.map(({ word }) => word),
     ['first', 'second', 'fourth', 'fifth'],

@@ -52,7 +52,7 @@ function readNames(input: Buffer): void {
 const zone = literalZone()
 const MAX_UDP = 1_232
 
-function askZone(input: Buffer): void {
+async function askZone(input: Buffer): Promise<void> {
   const faults: unknown[] = []
   const responder = new Responder({
     zone,
@@ -61,7 +61,7 @@ function askZone(input: Buffer): void {
     clock: () => 0,
     log: { error: (fault: unknown) => void faults.push(fault) },
   })
-  const overUdp = responder.respondOverUdp(input, '198.51.100.7')
+  const overUdp = await responder.respondOverUdp(input, '198.51.100.7')
   const isQuestion = input.length >= 12 && (input[2] ?? 0) < 0x80
   check((overUdp !== null) === isQuestion, 'a question is answered, and nothing else')
   if (overUdp !== null) {
@@ -72,7 +72,7 @@ function askZone(input: Buffer): void {
     )
   }
   let parts = 0
-  for (const message of responder.respondOverTcp(input, '203.0.113.5')) {
+  for await (const message of responder.respondOverTcp(input, '203.0.113.5')) {
     check(message.length <= 65_535, 'a message has at most 65,535 octets')
     if (parts++ > 1_000) break
   }

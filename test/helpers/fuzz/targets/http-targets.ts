@@ -69,7 +69,7 @@ async function readForm(input: Buffer): Promise<void> {
   request.push(null)
   let size = 0
   const limit = { bytes: 100_000, tooLarge: 'attachment-too-large' } as const
-  const upload = { limit, pace: bodyPace, reauthorize: () => undefined }
+  const upload = { limit, pace: bodyPace, reauthorize: async () => undefined }
   const { file, end } = await openUpload(request, new ServerResponse(request), upload)
   try {
     for await (const chunk of file.bytes) size += chunk.length

@@ -31,10 +31,13 @@ function results(disposition: DmarcPolicy | 'pass' | 'unpublished', fromFields =
   }
 }
 
-function decide(to: readonly string[], authentication: Authentication, setting: DmarcSetting = 'reject') {
-  const policyOf = (address: Address): InboundPolicy => ({ ...defaultInboundPolicy, ...policies[address] })
+async function decide(to: readonly string[], authentication: Authentication, setting: DmarcSetting = 'reject') {
+  const policyOf = async (address: Address): Promise<InboundPolicy> => ({
+    ...defaultInboundPolicy,
+    ...policies[address],
+  })
   const addresses = to.map((name) => parseAddress(`${name}@a.test`))
-  const { message, spamReasonOf, refusesSpam } = decideForRecipients(authentication, addresses, policyOf, setting)
+  const { message, spamReasonOf, refusesSpam } = await decideForRecipients(authentication, addresses, policyOf, setting)
   const reasons = addresses.map((address) => spamReasonOf([address]))
   return { message: message.kind, reasons, together: spamReasonOf(addresses), refusesSpam }
 }
@@ -58,33 +61,33 @@ t.test('one recipient', async (t) => {
   ]
   for (const [to, authentication, message, reason, refusesSpam] of cases) {
     const expected = { message, reasons: [reason], together: reason, refusesSpam }
-    t.same(decide([to], authentication), expected, `${to} ${authentication.dmarc.disposition}`)
+    t.same(await decide([to], authentication), expected, `${to} ${authentication.dmarc.disposition}`)
   }
 })
 
 t.test('a strict recipient does not refuse for the others, and its own copy is spam', async (t) => {
   const failed = results('none')
-  t.same(decide(['strict', 'plain'], failed), {
+  t.same(await decide(['strict', 'plain'], failed), {
     message: 'accept',
     reasons: ['dmarc-strict', null],
     together: null,
     refusesSpam: false,
   })
-  t.same(decide(['strict', 'nothing'], failed).message, 'refuse')
-  t.same(decide(['plain', 'off'], results('reject')), {
+  t.same((await decide(['strict', 'nothing'], failed)).message, 'refuse')
+  t.same(await decide(['plain', 'off'], results('reject')), {
     message: 'accept',
     reasons: ['dmarc-reject', null],
     together: null,
     refusesSpam: false,
   })
-  t.same(decide(['plain', 'nospam'], results('quarantine')).message, 'spam')
-  t.equal(decide(['nospam', 'nothing'], results('pass')).refusesSpam, true)
-  t.equal(decide(['nospam', 'plain'], results('pass')).refusesSpam, false)
-  t.equal(decide(['nospam', 'strict'], failed).refusesSpam, true, 'one refuses it anyhow')
+  t.same((await decide(['plain', 'nospam'], results('quarantine'))).message, 'spam')
+  t.equal((await decide(['nospam', 'nothing'], results('pass'))).refusesSpam, true)
+  t.equal((await decide(['nospam', 'plain'], results('pass'))).refusesSpam, false)
+  t.equal((await decide(['nospam', 'strict'], failed)).refusesSpam, true, 'one refuses it anyhow')
 })
 
 t.test('the setting of the service', async (t) => {
-  t.equal(decide(['plain'], results('reject'), 'quarantine').message, 'spam')
-  t.equal(decide(['plain'], results('reject'), 'report').message, 'accept')
-  t.equal(decide(['strict'], results('none'), 'report').message, 'refuse')
+  t.equal((await decide(['plain'], results('reject'), 'quarantine')).message, 'spam')
+  t.equal((await decide(['plain'], results('reject'), 'report')).message, 'accept')
+  t.equal((await decide(['strict'], results('none'), 'report')).message, 'refuse')
 })

@@ -37,8 +37,8 @@ async function home(t: Test) {
     read,
     clock: () => now,
     log: { info: () => undefined },
-    policy: { classify: () => ({ kind: 'system', name: 'dmarc', detail: '' }) },
-    owners: { find: (name) => (name === 'a.test' ? owner : null) },
+    policy: { classify: async () => ({ kind: 'system', name: 'dmarc', detail: '' }) },
+    owners: { find: async (name) => (name === 'a.test' ? owner : null) },
     onOutcome: (_, outcome) => outcomes.push(outcome),
   })
   const store = async (reporter: string | null) => {
@@ -52,7 +52,7 @@ async function home(t: Test) {
     } as const
     const authentication = reporter === null ? {} : { spf }
     await commit(storeInbound(inboundMail({ id, kind: 'report', authentication }), Buffer.from('x')))
-    const [email] = unprocessedById(read, { id, workspaceId: 'ws_1' })
+    const [email] = await unprocessedById(read, { id, workspaceId: 'ws_1' })
     if (email === undefined) throw new Error('nothing was stored')
     return email
   }
@@ -60,20 +60,22 @@ async function home(t: Test) {
   return {
     ...{ database, outcomes, reports, store },
     /** `receiver` has received mail of a.test. */
-    know: (receiver: string) => commit([build('mail_receivers', { workspace_id: 'ws_1', domain: 'a.test', receiver })]),
+    know: async (receiver: string) =>
+      commit([await build('mail_receivers', { workspace_id: 'ws_1', domain: 'a.test', receiver })]),
     advance: (milliseconds: number) => {
       now += milliseconds
     },
     arrive: async (domains: readonly ReportedDomain[], reporter: string | null = 'b.test') => {
       const email = await store(reporter)
       const result =
-        reports.refuse(email) ?? reports.file(email, { kind: 'digested', digest: { kind: 'reported', domains } })
+        reports.refuse(email) ??
+        (await reports.file(email, { kind: 'digested', digest: { kind: 'reported', domains } }))
       await commit(result.writes)
       result.onCommitted?.()
-      t.same(read('select 1 from inbound_emails union all select 1 from inbound_raw', []), [])
+      t.same(await read('select 1 from inbound_emails union all select 1 from inbound_raw', []), [])
       return outcomes.at(-1)
     },
-    stored: () => reportsBefore(read, everything),
+    stored: async () => reportsBefore(read, everything),
   }
 }
 
@@ -87,16 +89,18 @@ t.test('a report is filed once, by its reporter, kind, domain and id', async (t)
   t.equal(await arrive([reported({ reportId: 'two' })]), 'filed')
   t.equal(await arrive([reported({ domain: 'elsewhere.test' })]), 'unknown-domain')
   t.equal(await arrive([reported({ reportId: 'three' })], null), 'unauthenticated')
-  t.equal(stored().length, 5)
+  t.equal((await stored()).length, 5)
 })
 
 t.test('of two at the same moment one is stored, and the other is decided again', async (t) => {
   const { database, reports, store, stored } = await home(t)
   const digest = { kind: 'digested', digest: { kind: 'reported', domains: [reported()] } } as const
-  const [one, other] = [await store('b.test'), await store('b.test')].map((email) => reports.file(email, digest))
+  const [one, other] = await Promise.all(
+    [await store('b.test'), await store('b.test')].map((email) => reports.file(email, digest)),
+  )
   await database.commit(one?.writes ?? [])
   await t.rejects(database.commit(other?.writes ?? []), WriteConflict)
-  t.equal(stored().length, 1)
+  t.equal((await stored()).length, 1)
 })
 
 t.test('one reporter about one domain is limited by the day', async (t) => {
@@ -125,7 +129,7 @@ t.test('messages of which nothing is filed count as many', async (t) => {
   let read = 0
   while (reports.refuse(email) === null) {
     read += 1
-    reports.file(email, read % 2 === 0 ? bomb : { kind: 'digested', digest: { kind: 'reported', domains: [] } })
+    await reports.file(email, read % 2 === 0 ? bomb : { kind: 'digested', digest: { kind: 'reported', domains: [] } })
   }
   t.equal(read, 50)
   t.equal(reports.refuse(other), null, 'others are not concerned')
@@ -141,14 +145,18 @@ t.test('who floods displaces itself', async (t) => {
     advance(DAY / 10)
     t.equal(await arrive([reported({ reportId: `r${at}`, rows })], 'flood.test'), 'filed')
   }
-  const weight = stored().reduce((sum, { size }) => sum + size + 8_192, 0)
+  const weight = (await stored()).reduce((sum, { size }) => sum + size + 8_192, 0)
   t.ok(weight <= 16_777_216, `${weight}`)
-  t.ok(stored().some(({ reporter }) => reporter === 'honest.test'))
+  t.ok((await stored()).some(({ reporter }) => reporter === 'honest.test'))
   t.ok(
-    stored().some(({ report_id: id }) => id === 'r74'),
+    (await stored()).some(({ report_id: id }) => id === 'r74'),
     'the newest is there',
   )
-  t.equal(database.read('select 1 from domain_report_rows', []).length, stored().length, 'rows go with their report')
+  t.equal(
+    (await database.read('select 1 from domain_report_rows', [])).length,
+    (await stored()).length,
+    'rows go with their report',
+  )
 })
 
 t.test('forged reports, however many reporters they name, displace no report of a receiver', async (t) => {
@@ -156,18 +164,23 @@ t.test('forged reports, however many reporters they name, displace no report of 
   await know('gmail.com')
   const rows = (octets: number) =>
     toJson([{ policy_type: 'x'.repeat(octets), result: '', sessions: 1, passed: true, source_ip: '', mx_host: '' }])
-  const ofReceiver = (): number => stored().filter(({ reporter }) => reporter === 'google.com').length
+  const ofReceiver = async (): Promise<number> =>
+    (await stored()).filter(({ reporter }) => reporter === 'google.com').length
   for (let at = 0; at < 20; at += 1) {
     t.equal(await arrive([reported({ reportId: `r${at}`, rows: rows(400_000) })], 'google.com'), 'filed')
   }
   for (let at = 0; at < 40; at += 1) {
     t.equal(await arrive([reported({ rows: rows(400_000) })], `forged${at}.test`), 'filed')
   }
-  t.equal(ofReceiver(), 20)
+  t.equal(await ofReceiver(), 20)
   for (let at = 20; at < 41; at += 1) {
     t.equal(await arrive([reported({ reportId: `r${at}`, rows: rows(400_000) })], 'google.com'), 'filed')
   }
-  t.same([...new Set(stored().map(({ reporter }) => reporter))], ['google.com'], 'who was sent nothing has given way')
+  t.same(
+    [...new Set((await stored()).map(({ reporter }) => reporter))],
+    ['google.com'],
+    'who was sent nothing has given way',
+  )
   t.equal(await arrive([reported({ rows: rows(400_000) })], 'forged.test'), 'rate', 'it would displace a receiver')
 })
 
@@ -177,9 +190,9 @@ t.test('old reports are removed', async (t) => {
   advance(10)
   await arrive([reported({ reportId: 'new' })])
   t.equal(await removeOldReports(database, DAY + 5), false)
-  t.match(stored(), [{ report_id: 'new' }])
-  const [left] = stored()
-  t.same(rowsOfReport(database.read, { workspaceId: 'ws_1', id: left?.id ?? '' }), [{ rows: '[]' }])
+  t.match(await stored(), [{ report_id: 'new' }])
+  const [left] = await stored()
+  t.same(await rowsOfReport(database.read, { workspaceId: 'ws_1', id: left?.id ?? '' }), [{ rows: '[]' }])
 })
 
 t.test('the sums are those of aggregate reports, by source and by who was authenticated', async (t) => {

@@ -6,7 +6,7 @@ import type { InboundRecipient, SystemName } from '../../../../src/inbound/recei
 const system = (name: SystemName): InboundRecipient => ({ kind: 'system', name, detail: '' })
 
 const policy = {
-  classify: (address: Address): InboundRecipient =>
+  classify: async (address: Address): Promise<InboundRecipient> =>
     address.startsWith('bounce+')
       ? { kind: 'return-path', recipientId: address.includes('forged') ? null : 'one' }
       : system(address.slice(0, address.indexOf('@')) as SystemName),
@@ -16,7 +16,7 @@ t.test('reports about domains are a copy of their own, and belong to no workspac
   const addresses = ['fbl', 'dmarc', 'bounce+x', 'tlsrpt', 'postmaster', 'bounce+forged'].map((local) =>
     parseAddress(`${local}@zone.test`),
   )
-  t.match(resolveDestinations(addresses, policy, { find: () => 'ws_1' }), {
+  t.match(await resolveDestinations(addresses, policy, { find: async () => 'ws_1' }), {
     destinations: [
       { kind: 'mail', workspaceId: 'ws_1', addresses: ['postmaster@zone.test'] },
       { kind: 'report', addresses: ['fbl@zone.test', 'bounce+x@zone.test'] },
@@ -26,7 +26,7 @@ t.test('reports about domains are a copy of their own, and belong to no workspac
     goneAddresses: [],
   })
   const [, dmarc] = addresses
-  const found = resolveDestinations(dmarc === undefined ? [] : [dmarc], policy, { find: () => null })
+  const found = await resolveDestinations(dmarc === undefined ? [] : [dmarc], policy, { find: async () => null })
   t.match(found, { destinations: [{ kind: 'report' }], goneAddresses: [] }, 'also without an operator')
 })
 

@@ -21,7 +21,7 @@ let now = Date.UTC(2026, 6, 1)
 const policy = new RecipientPolicy({
   ...{ hostname: 'mx.service.test' as DomainName, zone: 'zone.test' as DomainName, secret, clock: () => now },
   domains: {
-    find: (domain) =>
+    find: async (domain) =>
       domain === 'a.test'
         ? { workspaceId: 'ws_1', inbound: true, blocked: new Set(), policy: defaultInboundPolicy }
         : undefined,
@@ -34,7 +34,7 @@ const returner = new BounceReturner({
   ...{ read: database.read, clock: () => now, log: { info: () => undefined }, policy, hostname: 'mx.service.test' },
   queue: { offer: (enqueued) => offered.push(enqueued) },
   reports: {
-    process: ({ id }) => {
+    process: async ({ id }) => {
       others.push(id)
       return { writes: [] }
     },

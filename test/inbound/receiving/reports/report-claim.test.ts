@@ -13,7 +13,7 @@ const policy = new RecipientPolicy({
   zone: 'zone.test' as DomainName,
   secret,
   clock: () => 0,
-  domains: { find: () => undefined },
+  domains: { find: async () => undefined },
 })
 const recipientId = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const path = createReturnPath(secret, recipientId, 'posthorn.a.test' as DomainName)
@@ -161,7 +161,7 @@ const digest = async (raw: string) => messageDigester.digest(Buffer.from(raw), {
 
 for (const [form, raw] of Object.entries(forms)) {
   t.test(form, async (t) => {
-    t.same(verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(raw)), {
+    t.same(await verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(raw)), {
       kind: 'complaint',
       recipientId,
       feedbackType: 'abuse',
@@ -173,6 +173,9 @@ t.test('without one of our tokens no form acts', async (t) => {
   for (const raw of Object.values(forms)) {
     const forged = raw.replaceAll(path, 'bounce+x@posthorn.a.test').replaceAll(/X-Posthorn-Reference/g, 'X-Reference')
     if (forged === raw) continue
-    t.match(verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(forged)), { kind: 'none', why: 'no-token' })
+    t.match(await verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(forged)), {
+      kind: 'none',
+      why: 'no-token',
+    })
   }
 })

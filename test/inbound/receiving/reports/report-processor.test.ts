@@ -37,7 +37,7 @@ const policy = new RecipientPolicy({
   secret,
   clock: () => Date.UTC(2026, 6, 1),
   domains: {
-    find: (domain) =>
+    find: async (domain) =>
       domain === 'a.test' || domain === 'other.test'
         ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }
         : undefined,
@@ -60,9 +60,9 @@ interface Home {
   /** Stores a report that was sent to these addresses, and applies it. */
   readonly arrive: (raw: string, ...to: readonly string[]) => Promise<void>
   readonly arriveFrom: (from: string, raw: string, ...to: readonly string[]) => Promise<void>
-  readonly statuses: (of: Sent) => readonly string[]
-  readonly events: () => readonly { readonly type: string; readonly data: Record<string, unknown> }[]
-  readonly suppressed: () => readonly Record<string, unknown>[]
+  readonly statuses: (of: Sent) => Promise<readonly string[]>
+  readonly events: () => Promise<readonly { readonly type: string; readonly data: Record<string, unknown> }[]>
+  readonly suppressed: () => Promise<readonly Record<string, unknown>[]>
 }
 
 interface Sending {
@@ -95,16 +95,17 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     const record = inboundMail({ id, kind: 'report', envelope_from: from, envelope_to: to })
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
-    const [email] = read<never>('select * from inbound_emails where id = ?', [id])
+    const [email] = await read<never>('select * from inbound_emails where id = ?', [id])
     const judged = await acts.process(
       email as never,
       await messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
     )
     await commit(judged.writes)
     judged.onCommitted?.()
-    const left = read('select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?', [
-      id,
-    ])
+    const left = await read(
+      'select e.status from inbound_emails e join inbound_raw r on r.inbound_id = e.id where id = ?',
+      [id],
+    )
     const isKept = (acts.ignoredCounts.get('other-recipient') ?? 0) > others && raw.length <= 262_144
     t.same(left, isKept ? [{ status: 'processed' }] : [], isKept ? 'the report is kept' : 'the report is gone')
   }
@@ -116,20 +117,26 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     send: (more) => storeSent(database, more),
     arrive: (raw, ...to) => arriveFrom('', raw, ...to),
     arriveFrom,
-    statuses: ({ id }) =>
-      read<{ status: string }>(
-        'select status from emails where id = ? union all select status from recipients where email_id = ?',
-        [id, id],
+    statuses: async ({ id }) =>
+      (
+        await read<{ status: string }>(
+          'select status from emails where id = ? union all select status from recipients where email_id = ?',
+          [id, id],
+        )
       ).map(({ status }) => status),
-    events: () =>
-      read<{ type: string; data: string }>('select type, data from events order by seq', []).map(({ type, data }) => ({
-        type,
-        data: JSON.parse(data) as Record<string, unknown>,
-      })),
-    suppressed: () =>
-      read<{ metadata: string }>(
-        'select workspace_id, email, reason, source_email_id, metadata from suppressions order by id',
-        [],
+    events: async () =>
+      (await read<{ type: string; data: string }>('select type, data from events order by seq', [])).map(
+        ({ type, data }) => ({
+          type,
+          data: JSON.parse(data) as Record<string, unknown>,
+        }),
+      ),
+    suppressed: async () =>
+      (
+        await read<{ metadata: string }>(
+          'select workspace_id, email, reason, source_email_id, metadata from suppressions order by id',
+          [],
+        )
       ).map(({ metadata, ...row }) => ({ ...row, metadata: JSON.parse(metadata) as unknown })),
   }
 }
@@ -189,8 +196,8 @@ const about = (to: string, action: string, status: string, diagnostic: string): 
 const unknownUser = (to = 'bob@b.test'): string[] => about(to, 'failed', '5.1.1', '550 5.1.1 user unknown')
 
 /** A part of the output of `posthorn explain`. */
-function lastLine({ read }: Database, { id }: Sent): string | undefined {
-  const story = detailsOfAnyWorkspace(read, id)
+async function lastLine({ read }: Database, { id }: Sent): Promise<string | undefined> {
+  const story = await detailsOfAnyWorkspace(read, id)
   return story === null ? undefined : emailLines(story).at(-1)
 }
 
@@ -229,8 +236,8 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
   const { database, send, arrive, statuses, events, suppressed, offered, log } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser()), email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
-  t.match(events(), [
+  t.same(await statuses(email), ['bounced', 'bounced'])
+  t.match(await events(), [
     {
       type: 'email.bounced',
       data: {
@@ -244,16 +251,16 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
     },
   ])
   const metadata = { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 user unknown' }
-  t.same(suppressed(), [
+  t.same(await suppressed(), [
     { workspace_id: 'ws_1', email: 'bob@b.test', reason: 'hard_bounce', source_email_id: email.id, metadata },
   ])
   t.equal(offered.length, 1, 'and the app is notified')
-  const story = readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
+  const story = await readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story, {
     status: 'bounced',
     recipients: [{ status: 'bounced', last_response: '550 5.1.1 user unknown', reason: 'bad-mailbox' }],
   })
-  t.equal(lastLine(database, email), '    reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown')
+  t.equal(await lastLine(database, email), '    reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown')
   t.match(log.join(''), /a report acted/)
 })
 
@@ -262,7 +269,7 @@ t.test('the same bounce again, with any fields on top of it, changes nothing and
   const email = await send()
   await arrive(dsn(unknownUser()), email.path())
   await arrive(`Received: from relay.test\r\n${dsn(unknownUser())}`, email.path())
-  t.same([events().length, suppressed().length, offered.length], [1, 1, 1])
+  t.same([(await events()).length, (await suppressed()).length, offered.length], [1, 1, 1])
   t.same([...acts.ignoredCounts], [['state', 1]])
 })
 
@@ -270,23 +277,23 @@ t.test('two addresses of one report for the same recipient act once', async (t) 
   const { send, arrive, events } = await home(t)
   const email = await send()
   await arrive(dsn(unknownUser()), email.path(), email.path().replace(/@.*/, '@mail.zone.test'))
-  t.equal(events().length, 1)
+  t.equal((await events()).length, 1)
 })
 
 t.test('one report may name two recipients of an email', async (t) => {
   const { send, arrive, statuses, events } = await home(t)
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })
   await arrive(dsn(unknownUser(), unknownUser('carol@b.test')), email.path(0), email.path(1))
-  t.same(statuses(email), ['bounced', 'bounced', 'bounced'])
-  t.equal(events().length, 2)
+  t.same(await statuses(email), ['bounced', 'bounced', 'bounced'])
+  t.equal((await events()).length, 2)
 })
 
 t.test('a refusal that is not the fault of the mailbox suppresses no address', async (t) => {
   const { send, arrive, statuses, suppressed } = await home(t)
   const email = await send()
   await arrive(dsn(about('bob@b.test', 'failed', '5.7.1', '550 5.7.1 blocked by policy')), email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
-  t.same(suppressed(), [])
+  t.same(await statuses(email), ['bounced', 'bounced'])
+  t.same(await suppressed(), [])
 })
 
 t.test('temporary refusals until expiry are a soft bounce: one event and no suppression', async (t) => {
@@ -295,14 +302,15 @@ t.test('temporary refusals until expiry are a soft bounce: one event and no supp
   const full = dsn(about('bob@b.test', 'failed', '4.2.2', '452 4.2.2 mailbox full'))
   await arrive(full, email.path())
   await arrive(full, email.path())
-  t.same(statuses(email), ['delivered', 'delivered'])
-  t.match(events(), [{ type: 'email.bounced', data: { bounce_type: 'soft', bounce_subtype: 'mailbox-full' } }])
-  t.same([events().length, suppressed(), [...acts.ignoredCounts]], [1, [], [['repeated', 1]]])
-  const story = readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
+  t.same(await statuses(email), ['delivered', 'delivered'])
+  t.match(await events(), [{ type: 'email.bounced', data: { bounce_type: 'soft', bounce_subtype: 'mailbox-full' } }])
+  t.same([(await events()).length, await suppressed(), [...acts.ignoredCounts]], [1, [], [['repeated', 1]]])
+  const story = await readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story?.recipients, [{ last_response: '452 4.2.2 mailbox full', reason: 'mailbox-full' }])
-  t.equal(lastLine(database, email), '    reported later (mailbox-full): 452 4.2.2 mailbox full')
+  t.equal(await lastLine(database, email), '    reported later (mailbox-full): 452 4.2.2 mailbox full')
   t.match(
-    database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [offered[0]?.email.id])[0]?.raw,
+    (await database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [offered[0]?.email.id]))[0]
+      ?.raw,
     /Action: failed\r\nStatus: 4\.2\.2\r\n/,
   )
 })
@@ -312,8 +320,8 @@ t.test('a delay is an event, and the app is notified unless it asked for silence
   const late = dsn(about('bob@b.test', 'delayed', '4.4.1', '451 4.4.1 later'))
   const one = await send()
   await arrive(late, one.path())
-  t.same(statuses(one), ['delivered', 'delivered'])
-  t.match(events(), [{ type: 'email.deferred', data: { to: 'bob@b.test', response: '451 4.4.1 later' } }])
+  t.same(await statuses(one), ['delivered', 'delivered'])
+  t.match(await events(), [{ type: 'email.deferred', data: { to: 'bob@b.test', response: '451 4.4.1 later' } }])
   t.equal(offered.length, 1)
   const two = await send({ notify: 'FAILURE' })
   await arrive(late, two.path())
@@ -325,10 +333,10 @@ t.test('a success turns sent into delivered, and is reported to an app that aske
   const success = dsn(about('bob@b.test', 'delivered', '2.0.0', '250 2.0.0 ok'))
   const email = await send({ status: 'sent' })
   await arrive(success, email.path())
-  t.same(statuses(email), ['delivered', 'delivered'])
-  t.match(events(), [{ type: 'email.delivered' }])
+  t.same(await statuses(email), ['delivered', 'delivered'])
+  t.match(await events(), [{ type: 'email.delivered' }])
   t.equal(offered.length, 0)
-  t.equal(lastLine(database, email), '    reported later, now delivered')
+  t.equal(await lastLine(database, email), '    reported later, now delivered')
   const asked = await send({ status: 'sent', notify: 'SUCCESS,FAILURE' })
   await arrive(success, asked.path())
   t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
@@ -350,8 +358,8 @@ t.test(
       await arrive(success, email.path())
       t.match(offered, [{ email: { subject: 'Your message was delivered' } }])
       t.equal(offered.length, 1)
-      t.same(database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
-      t.equal(events().length, eventCount, status)
+      t.same(await database.read('select notify from recipients where id = ?', [email.ids[0]]), [{ notify: left }])
+      t.equal((await events()).length, eventCount, status)
     }
     t.same([...acts.ignoredCounts], [['state', 3]])
   },
@@ -370,7 +378,7 @@ t.test('a forged token changes nothing, whatever the report says', async (t) => 
     await arrive(dsn(unknownUser()), path)
     await arrive(arf('abuse', []), path)
   }
-  t.same([statuses(email), events(), suppressed()], [['delivered', 'delivered'], [], []])
+  t.same([await statuses(email), await events(), await suppressed()], [['delivered', 'delivered'], [], []])
   t.same([...acts.ignoredCounts], [['no-token', 8]])
   t.match(JSON.parse(log.at(-1) ?? '{}'), { msg: 'a report changed nothing', why: 'no-token', times: 8 })
 })
@@ -382,7 +390,7 @@ t.test('addresses of removed emails, and removed recipients, have no effect', as
   await database.commit([{ sql: 'delete from recipients', parameters: [] }])
   await arrive(dsn(unknownUser()), email.path())
   t.same(
-    [events(), [...acts.ignoredCounts]],
+    [await events(), [...acts.ignoredCounts]],
     [
       [],
       [
@@ -401,20 +409,20 @@ t.test('of reports about others only so many are kept, so that no holder of a to
   for (let times = 0; times < 205; times += 1) {
     const record = inboundMail({ id: `many-${times}`, kind: 'report', envelope_to: [path(0)] })
     await database.commit(storeInbound(record, raw))
-    const [email] = database.read<never>('select * from inbound_emails where id = ?', [record.id])
+    const [email] = await database.read<never>('select * from inbound_emails where id = ?', [record.id])
     await database.commit((await acts.process(email as never, digested)).writes)
   }
-  t.same(database.read('select count(*) as kept from inbound_raw', []), [{ kept: 200 }])
+  t.same(await database.read('select count(*) as kept from inbound_raw', []), [{ kept: 200 }])
 })
 
 t.test('a report acts for the recipient of its token only, whatever recipient it names', async (t) => {
   const { send, arrive, statuses, acts, suppressed } = await home(t)
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })
   await arrive(dsn(unknownUser('carol@b.test'), unknownUser('dave@b.test')), email.path(0))
-  t.same(statuses(email), ['delivered', 'delivered', 'delivered'])
-  t.same([[...acts.ignoredCounts], suppressed()], [[['other-recipient', 1]], []])
+  t.same(await statuses(email), ['delivered', 'delivered', 'delivered'])
+  t.same([[...acts.ignoredCounts], await suppressed()], [[['other-recipient', 1]], []])
   await arrive(dsn(unknownUser('CAROL@B.test'), unknownUser('Bob@B.test')), email.path(0))
-  t.same(statuses(email), ['delivered', 'bounced', 'delivered'], 'the block of its own, in whichever case')
+  t.same(await statuses(email), ['delivered', 'bounced', 'delivered'], 'the block of its own, in whichever case')
 })
 
 const original = (to: string, lines: readonly string[]): string[] => [`Original-Recipient: rfc822; ${to}`, ...lines]
@@ -466,9 +474,9 @@ t.test('which facts tie a report to the recipient of its token, and which do not
     await database.commit([{ sql: 'delete from suppressions', parameters: [] }])
     offered.length = 0
     await arrive(raw, email.path(0))
-    t.same(statuses(email).slice(1), [acts ? 'bounced' : 'delivered', 'delivered'], what)
-    t.same([events().length, offered.length], acts ? [1, 1] : [0, 0], what)
-    const listed = suppressed().map(({ email: address, reason }) => [address, reason])
+    t.same((await statuses(email)).slice(1), [acts ? 'bounced' : 'delivered', 'delivered'], what)
+    t.same([(await events()).length, offered.length], acts ? [1, 1] : [0, 0], what)
+    const listed = (await suppressed()).map(({ email: address, reason }) => [address, reason])
     t.same(listed, suppresses ? [['bob+shop@b.test', 'hard_bounce']] : [], what)
   }
 })
@@ -480,7 +488,7 @@ t.test('a report about other recipients is stored and logged with their names, u
   const line = JSON.parse(log.at(-1) ?? '{}') as Record<string, unknown>
   t.match(line, { why: 'other-recipient', recipient: 'bob@b.test', named: ['dan@c.test'], email: email.id })
   for (const size of [262_144, 262_145]) await arrive(dsn(unknownUser('dan@c.test')).padEnd(size, 'x'), email.path())
-  const kept = database.read('select kind, status, size from inbound_emails order by received_at, id', [])
+  const kept = await database.read('select kind, status, size from inbound_emails order by received_at, id', [])
   t.match(kept, [{ kind: 'report', status: 'processed' }, { size: 262_144 }])
   t.equal(kept.length, 2)
 })
@@ -491,8 +499,8 @@ t.test('the mildest outcome among the members of an alias counts', async (t) => 
   const member = (lines: readonly string[]): string[] => ['Original-Recipient: rfc822; bob@b.test', ...lines]
   const full = about('two@c.test', 'failed', '4.2.2', '452 4.2.2 full')
   await arrive(dsn(member(unknownUser('one@c.test')), member(full)), email.path())
-  t.same(statuses(email), ['delivered', 'delivered'])
-  t.match(events(), [{ data: { bounce_type: 'soft' } }])
+  t.same(await statuses(email), ['delivered', 'delivered'])
+  t.match(await events(), [{ data: { bounce_type: 'soft' } }])
 })
 
 t.test('the address that the app had given for the recipient matches too', async (t) => {
@@ -500,7 +508,7 @@ t.test('the address that the app had given for the recipient matches too', async
   const email = await send({ orcpt: 'rfc822;list@a.test' })
   const named = ['Original-Recipient: rfc822; list@a.test', ...unknownUser('x@c.test')]
   await arrive(dsn(unknownUser('y@c.test'), named), email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
+  t.same(await statuses(email), ['bounced', 'bounced'])
 })
 
 t.test('vacation notes and letters at a return path change nothing', async (t) => {
@@ -508,7 +516,7 @@ t.test('vacation notes and letters at a return path change nothing', async (t) =
   const email = await send()
   await arrive('Auto-Submitted: auto-replied\r\nSubject: Out of office\r\n\r\nI am away.\r\n', email.path())
   await arriveFrom('bob@b.test', 'Subject: Re: bulk\r\n\r\nThank you.\r\n', email.path())
-  t.same([statuses(email), events()], [['delivered', 'delivered'], []])
+  t.same([await statuses(email), await events()], [['delivered', 'delivered'], []])
   t.same(
     [...acts.ignoredCounts],
     [
@@ -541,17 +549,17 @@ for (const [what, report] of complaints) {
     const [raw, to] = report(email)
     await arriveFrom('fbl@provider.test', raw, to)
     await arriveFrom('fbl@provider.test', raw, to)
-    t.same(statuses(email), ['complained', 'delivered'])
+    t.same(await statuses(email), ['complained', 'delivered'])
     const feedback_type = raw.includes('fraud') ? 'fraud' : 'abuse'
-    t.match(events(), [
+    t.match(await events(), [
       {
         type: 'email.complained',
         data: { email_id: email.id, from: 'app@a.test', to: 'bob@b.test', subject: 'bulk', tags: {}, feedback_type },
       },
     ])
-    t.match(events()[0]?.data['complained_at'], /^1970-01-01T00:00:1/)
-    t.match(suppressed(), [{ email: 'bob@b.test', reason: 'spam_complaint', metadata: { feedback_type } }])
-    t.same([suppressed().length, offered.length, [...acts.ignoredCounts]], [1, 0, [['repeated', 1]]])
+    t.match((await events())[0]?.data['complained_at'], /^1970-01-01T00:00:1/)
+    t.match(await suppressed(), [{ email: 'bob@b.test', reason: 'spam_complaint', metadata: { feedback_type } }])
+    t.same([(await suppressed()).length, offered.length, [...acts.ignoredCounts]], [1, 0, [['repeated', 1]]])
   })
 }
 
@@ -561,7 +569,7 @@ t.test('reports of failed authentication and of mail that is not spam suppress n
   for (const type of ['auth-failure', 'not-spam', 'virus', 'other']) {
     await arriveFrom('fbl@provider.test', arf(type, [`Return-Path: <${email.path()}>`]), FBL, email.path())
   }
-  t.same([statuses(email), events(), suppressed()], [['delivered', 'delivered'], [], []])
+  t.same([await statuses(email), await events(), await suppressed()], [['delivered', 'delivered'], [], []])
   t.same([...acts.ignoredCounts], [['feedback-type', 4]])
 })
 
@@ -580,7 +588,7 @@ t.test('a complaint with a forged token, or none, changes nothing', async (t) =>
     await arriveFrom('fbl@provider.test', arf('abuse', [line]), FBL)
   }
   await arriveFrom('bob@b.test', 'Subject: hello\r\n\r\nI complain.\r\n', FBL)
-  t.same([events(), suppressed()], [[], []])
+  t.same([await events(), await suppressed()], [[], []])
   t.same(
     [...acts.ignoredCounts],
     [
@@ -599,15 +607,15 @@ t.test('a message to the unsubscribe address unsubscribes its sender, also insid
     createUnsubscribeAddress(secret, email.ids[0] ?? '', host),
   )
   await arriveFrom('x@provider.test', arf('opt-out', [`Return-Path: <${email.path(1)}>`]), FBL)
-  t.same(statuses(email), ['delivered', 'delivered', 'delivered'])
+  t.same(await statuses(email), ['delivered', 'delivered', 'delivered'])
   t.match(
-    events().map(({ type, data }) => [type, data['to']]),
+    (await events()).map(({ type, data }) => [type, data['to']]),
     [
       ['email.unsubscribed', 'Bob@b.test'],
       ['email.unsubscribed', 'carol@b.test'],
     ],
   )
-  t.match(suppressed(), [
+  t.match(await suppressed(), [
     { email: 'bob@b.test', reason: 'unsubscribe', source_email_id: email.id, metadata: {} },
     { email: 'carol@b.test', reason: 'unsubscribe' },
   ])
@@ -620,7 +628,7 @@ t.test('a second unsubscription after removal suppresses again, without a second
   await arriveFrom('bob@b.test', 'Subject: stop\r\n\r\n', address)
   await database.commit([{ sql: 'delete from suppressions', parameters: [] }])
   await arriveFrom('bob@b.test', 'Subject: stop\r\n\r\n', address)
-  t.same([events().length, suppressed().length], [1, 1])
+  t.same([(await events()).length, (await suppressed()).length], [1, 1])
 })
 
 t.test('automatic answers unsubscribe no recipient, one-click messages of mail clients do', async (t) => {
@@ -634,7 +642,7 @@ t.test('automatic answers unsubscribe no recipient, one-click messages of mail c
   await arriveFrom('bob@b.test', 'Subject: Out of office\r\n\r\nAway.\r\n', address)
   await arriveFrom('bob@b.test', 'Subject: x\r\n\r\n', email.path().replace('bounce', 'unsubscribe'))
   t.same(
-    [events(), suppressed(), [...acts.ignoredCounts]],
+    [await events(), await suppressed(), [...acts.ignoredCounts]],
     [
       [],
       [],
@@ -645,23 +653,23 @@ t.test('automatic answers unsubscribe no recipient, one-click messages of mail c
     ],
   )
   await arriveFrom('bob@b.test', 'Auto-Submitted: auto-generated\r\nSubject: unsubscribe\r\n\r\n', address)
-  t.equal(suppressed().length, 1)
+  t.equal((await suppressed()).length, 1)
 })
 
 t.test('only the workspace of the recipient is affected', async (t) => {
   const { send, arrive, events, suppressed, database } = await home(t)
   const email = await send({ email: { workspace_id: 'ws_2' } })
   await arrive(dsn(unknownUser()), email.path())
-  t.match(suppressed(), [{ workspace_id: 'ws_2', email: 'bob@b.test' }])
-  t.equal(events().length, 1)
-  t.same(database.read('select distinct workspace_id from events', []), [{ workspace_id: 'ws_2' }])
+  t.match(await suppressed(), [{ workspace_id: 'ws_2', email: 'bob@b.test' }])
+  t.equal((await events()).length, 1)
+  t.same(await database.read('select distinct workspace_id from events', []), [{ workspace_id: 'ws_2' }])
 })
 
 t.test("bounces of the service's own mail end here", async (t) => {
   const { send, arrive, statuses, offered, acts } = await home(t)
   const email = await send({ email: { workspace_id: 'service', source: 'service', envelope_from: '' } })
   await arrive(dsn(unknownUser()), email.path())
-  t.same([statuses(email), offered], [['delivered', 'delivered'], []])
+  t.same([await statuses(email), offered], [['delivered', 'delivered'], []])
   t.same([...acts.ignoredCounts], [['gone', 1]])
 })
 
@@ -684,7 +692,7 @@ t.test('which senders are notified of a later bounce', async (t) => {
   const silent = await home(t, { settings: () => ({ forward_bounces: false }) })
   const email = await silent.send()
   await silent.arrive(dsn(unknownUser()), email.path())
-  t.same([silent.offered, silent.statuses(email)], [[], ['bounced', 'bounced']], 'where the operator says so')
+  t.same([silent.offered, await silent.statuses(email)], [[], ['bounced', 'bounced']], 'where the operator says so')
 })
 
 t.test('our own report has ENVID, ORCPT and RET, and is queued as mail of the service', async (t) => {
@@ -693,13 +701,15 @@ t.test('our own report has ENVID, ORCPT and RET, and is queued as mail of the se
   await arrive(dsn(unknownUser()), email.path())
   const [notice] = offered
   t.match(notice?.email, { workspace_id: 'service', envelope_from: '', to_emails: '["app@a.test"]' })
-  const [row] = database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [notice?.email.id])
+  const [row] = await database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [
+    notice?.email.id,
+  ])
   const text = row?.raw.toString() ?? ''
   t.match(text, /\r\nOriginal-Envelope-Id: QQ\+31\r\n/)
   t.match(text, /\r\nOriginal-Recipient: rfc822;team@a\.test\r\nFinal-Recipient: rfc822; bob@b\.test\r\n/)
   t.match(text, /\r\nAction: failed\r\nStatus: 5\.1\.1\r\nDiagnostic-Code: x-posthorn; 550 5\.1\.1 user unknown\r\n/)
   t.match(text, /\r\nContent-Type: text\/rfc822-headers\r\n/)
-  t.same(database.read('select recipient from queue', []), [{ recipient: 'app@a.test' }])
+  t.same(await database.read('select recipient from queue', []), [{ recipient: 'app@a.test' }])
 })
 
 t.test('our own report is made even if the message is no longer stored', async (t) => {
@@ -715,7 +725,7 @@ t.test('a notification that cannot be prepared does not block the rest', async (
   const email = await send()
   await database.commit([{ sql: `update recipients set notify = 'nonsense'`, parameters: [] }])
   await arrive(dsn(unknownUser()), email.path())
-  t.same([statuses(email), offered], [['bounced', 'bounced'], []])
+  t.same([await statuses(email), offered], [['bounced', 'bounced'], []])
   t.match(log.join(''), /a notification could not be built/)
 })
 
@@ -723,20 +733,20 @@ t.test('while the message cannot be read from disk the report waits, with its no
   let known: Database | undefined
   let broken = true
   const { database, send, arrive, statuses, offered } = await home(t, {
-    read: (sql, parameters) => {
+    read: async (sql, parameters) => {
       if (broken && sql.includes('raw_messages')) throw new StorageFault('SQLITE_IOERR', 'disk I/O error')
-      return known?.read(sql, parameters) ?? []
+      return (await known?.read(sql, parameters)) ?? []
     },
   })
   known = database
   const email = await send()
   await t.rejects(arrive(dsn(unknownUser()), email.path()), { code: 'SQLITE_IOERR' })
-  t.same([statuses(email), offered], [['delivered', 'delivered'], []])
+  t.same([await statuses(email), offered], [['delivered', 'delivered'], []])
   broken = false
   await database.commit([{ sql: 'delete from inbound_emails', parameters: [] }])
   await database.commit([{ sql: 'delete from inbound_raw', parameters: [] }])
   await arrive(dsn(unknownUser()), email.path())
-  t.same([statuses(email), offered.length], [['bounced', 'bounced'], 1])
+  t.same([await statuses(email), offered.length], [['bounced', 'bounced'], 1])
 })
 
 t.test('the log names the effect of a report, and none of its text', async (t) => {
@@ -744,7 +754,7 @@ t.test('the log names the effect of a report, and none of its text', async (t) =
   const email = await send()
   const prose = 'From: MAILER-DAEMON@b.test\r\nSubject: failure notice\r\n\r\nYour secret is out: user unknown\r\n'
   await arrive(prose, email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
+  t.same(await statuses(email), ['bounced', 'bounced'])
   t.notMatch(log.join(''), /secret/)
 })
 
@@ -754,10 +764,10 @@ t.test('odd and huge reports never throw', async (t) => {
   await arrive('', email.path(), FBL, createUnsubscribeAddress(secret, email.ids[0] ?? '', host))
   await arrive('\0'.repeat(2_000_000), email.path())
   await arrive(dsn(...Array.from({ length: 5_000 }, (_, n) => unknownUser(`r${n}@b.test`))), email.path())
-  t.same(statuses(email), ['delivered', 'delivered'])
+  t.same(await statuses(email), ['delivered', 'delivered'])
   const long = about('bob@b.test', 'failed', '5.1.1', `550 5.1.1 ${'no such user '.repeat(10_000)}`)
   await arrive(dsn(long), email.path())
-  t.same(statuses(email), ['bounced', 'bounced'])
+  t.same(await statuses(email), ['bounced', 'bounced'])
 })
 
 t.test('the processor reads a report unchanged, even if its returned message is a bomb', async (t) => {
@@ -795,6 +805,6 @@ t.test('the processor reads a report unchanged, even if its returned message is 
     await commit(storeInbound(record, Buffer.from(bomb)))
   }
   processor.start()
-  await waitUntil('both are gone', () => read('select 1 from inbound_emails', []).length === 0)
-  t.same([statuses(email), events().length], [['bounced', 'bounced'], 1])
+  await waitUntil('both are gone', async () => (await read('select 1 from inbound_emails', [])).length === 0)
+  t.same([await statuses(email), (await events()).length], [['bounced', 'bounced'], 1])
 })

@@ -1,6 +1,8 @@
 /** What the classifier has learned, in the database: learning, unlearning, expiry, bounds. */
+
 import fc from 'fast-check'
 import t from 'tap'
+import { filterAsync } from '../../../../src/base/platform/async-filter.js'
 import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import type { BayesVerdict } from '../../../../src/base/storage/tables/inbound-tables.js'
@@ -30,27 +32,27 @@ interface TokenRow {
   readonly since: number
 }
 
-const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
+const tokenRows = async (read: Read, workspaceId: string): Promise<TokenRow[]> =>
   read('select token, spam, ham, since from bayes_tokens where workspace_id = ? order by token', [workspaceId])
 
 /** The counts of these tokens, by their names. */
-function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]) {
-  const counts = readTokenCounts(read, workspaceId, tokens.map(hashWordToken))
+async function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]) {
+  const counts = await readTokenCounts(read, workspaceId, tokens.map(hashWordToken))
   const named = tokens.flatMap((token): [string, TokenCount][] => {
     const count = counts.get(hashWordToken(token))
     return count === undefined ? [] : [[token, count]]
   })
-  return { messages: readLearnedState(read, workspaceId).messages, tokens: new Map(named) }
+  return { messages: (await readLearnedState(read, workspaceId)).messages, tokens: new Map(named) }
 }
 
 /** Everything that scoring can see. */
-const memory = (read: Read, workspaceId: string): unknown => ({
-  tokens: tokenRows(read, workspaceId).map(({ token, spam, ham }) => ({ token, spam, ham })),
-  messages: readBayesCounts(read, workspaceId, []).messages,
+const memory = async (read: Read, workspaceId: string): Promise<unknown> => ({
+  tokens: (await tokenRows(read, workspaceId)).map(({ token, spam, ham }) => ({ token, spam, ham })),
+  messages: (await readBayesCounts(read, workspaceId, [])).messages,
 })
 
 async function unlearn({ read, commit }: BayesDeps, message: MessageRef): Promise<void> {
-  const learned = findLearned(read, message)
+  const learned = await findLearned(read, message)
   if (learned !== null) await commit(buildUnlearnWrites(learned))
 }
 
@@ -67,10 +69,10 @@ t.test(
       at: 20 * day,
     })
     t.ok(await learnMessage(database, lesson('a', 'ham', 'lunch tomorrow')))
-    const before = memory(read, 'ws_1')
+    const before = await memory(read, 'ws_1')
     t.ok(await learnMessage(database, lesson('b', 'spam', 'win prize tomorrow')))
     t.notOk(await learnMessage(database, lesson('b', 'spam', 'win prize tomorrow')))
-    const counts = readBayesCounts(read, 'ws_1', ['prize', 'tomorrow', 'lunch', 'never'])
+    const counts = await readBayesCounts(read, 'ws_1', ['prize', 'tomorrow', 'lunch', 'never'])
     t.same(counts.messages, { spam: 1, ham: 1 })
     t.same(Object.fromEntries(counts.tokens), {
       prize: { spam: 1, ham: 0 },
@@ -79,12 +81,12 @@ t.test(
     })
 
     t.ok(await learnMessage(database, lesson('b', 'ham', 'another text, as a later version may read it')))
-    t.same(readBayesCounts(read, 'ws_1', []).messages, { spam: 0, ham: 2 })
-    t.equal(readBayesCounts(read, 'ws_1', ['prize']).tokens.size, 0)
-    t.same(readBayesCounts(read, 'ws_1', ['tomorrow']).tokens.get('tomorrow'), { spam: 0, ham: 1 })
+    t.same((await readBayesCounts(read, 'ws_1', [])).messages, { spam: 0, ham: 2 })
+    t.equal((await readBayesCounts(read, 'ws_1', ['prize'])).tokens.size, 0)
+    t.same((await readBayesCounts(read, 'ws_1', ['tomorrow'])).tokens.get('tomorrow'), { spam: 0, ham: 1 })
     await unlearn(database, lesson('b', 'ham', ''))
-    t.equal(findLearned(read, lesson('b', 'ham', '')), null)
-    t.same(memory(read, 'ws_1'), before)
+    t.equal(await findLearned(read, lesson('b', 'ham', '')), null)
+    t.same(await memory(read, 'ws_1'), before)
   },
 )
 
@@ -93,22 +95,22 @@ t.test('concurrent feedback on one message counts once, with the last verdict', 
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', ...learnableOf(messageWithText('win prize')), at: 0 }
   const verdicts: readonly BayesVerdict[] = ['spam', 'ham', 'spam', 'spam', 'ham', 'spam']
   await Promise.all(verdicts.map((verdict) => learnMessage(database, { ...lesson, verdict })))
-  const { messages, tokens } = readBayesCounts(database.read, 'ws_1', ['prize'])
+  const { messages, tokens } = await readBayesCounts(database.read, 'ws_1', ['prize'])
   t.equal(messages.spam + messages.ham, 1)
   t.same(tokens.get('prize'), messages)
-  t.equal(findLearned(database.read, lesson)?.verdict, messages.spam === 1 ? 'spam' : 'ham')
+  t.equal((await findLearned(database.read, lesson))?.verdict, messages.spam === 1 ? 'spam' : 'ham')
 })
 
 t.test('writes made for an outdated state miss, and change nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   const lesson = { workspaceId: 'ws_1', fingerprint: 'f', tokens: ['prize'], dated: 0, at: 0 }
   await database.commit(buildLearnWrites({ ...lesson, verdict: 'spam' }))
-  const learned = findLearned(database.read, lesson)
+  const learned = await findLearned(database.read, lesson)
   if (learned === null) throw new Error('not learned')
   await t.rejects(database.commit(buildLearnWrites({ ...lesson, verdict: 'ham' })), WriteConflict)
   await database.commit([...buildUnlearnWrites(learned), ...buildLearnWrites({ ...lesson, verdict: 'ham' })])
   await t.rejects(database.commit(buildUnlearnWrites(learned)), WriteConflict)
-  t.same(readBayesCounts(database.read, 'ws_1', []).messages, { spam: 0, ham: 1 })
+  t.same((await readBayesCounts(database.read, 'ws_1', [])).messages, { spam: 0, ham: 1 })
 })
 
 const vocabulary = ['prize', 'lunch', 'money', 'meeting', 'watch', 'report', 'pills', 'train']
@@ -159,7 +161,7 @@ t.test('after any sequence the counts are those of the learned messages, and wor
       const model: Model = new Map()
       for (const one of steps) await take(database, model, `ws_${run}`, one)
       for (const workspaceId of [`ws_${run}a`, `ws_${run}b`]) {
-        t.strictSame(memory(database.read, workspaceId), modelCounts(model, workspaceId))
+        t.strictSame(await memory(database.read, workspaceId), modelCounts(model, workspaceId))
       }
     }),
     { numRuns: 30 },
@@ -178,10 +180,12 @@ t.test('after tokens expired, counts cover only the messages that are in them', 
       const model: Model = new Map()
       for (const one of steps) await take(deps, model, `ws_${run}`, { ...one, workspace: 'a' })
       const workspaceId = `ws_${run}a`
-      const learned = [...model.keys()].map((name) =>
-        findLearned(read, { workspaceId, fingerprint: name.slice(workspaceId.length + 1) }),
+      const learned = await Promise.all(
+        [...model.keys()].map((name) =>
+          findLearned(read, { workspaceId, fingerprint: name.slice(workspaceId.length + 1) }),
+        ),
       )
-      const rows = tokenRows(read, workspaceId)
+      const rows = await tokenRows(read, workspaceId)
       for (const { token, spam, ham, since } of rows) {
         const within = learned.filter((one) => one !== null && one.seq >= since && one.keys.includes(token))
         t.equal(within.filter((one) => one?.verdict === 'spam').length, spam)
@@ -205,23 +209,25 @@ t.test('rare and old tokens expire first, down to the bound and in one workspace
     await learn(workspaceId, '3', 125 * day, 'newer')
     await learn(workspaceId, '4', 140 * day, 'newest')
   }
-  const kept = (workspaceId: string): unknown =>
-    [...readBayesCounts(read, workspaceId, ['often', 'old', 'newer', 'newest']).tokens.keys()].sort()
-  const forget = (tokens: number, messages = 10) => commit(expireBayesData(read, 'ws_1', { tokens, messages }))
+  const kept = async (workspaceId: string): Promise<unknown> =>
+    [...(await readBayesCounts(read, workspaceId, ['often', 'old', 'newer', 'newest'])).tokens.keys()].sort()
+  const forget = async (tokens: number, messages = 10) =>
+    commit(await expireBayesData(read, 'ws_1', { tokens, messages }))
 
-  t.same(expireBayesData(read, 'ws_1', { tokens: 4, messages: 4 }), [])
+  t.same(await expireBayesData(read, 'ws_1', { tokens: 4, messages: 4 }), [])
   await forget(3)
-  t.same(kept('ws_1'), ['newer', 'newest', 'often'])
+  t.same(await kept('ws_1'), ['newer', 'newest', 'often'])
   await forget(2)
-  t.same(kept('ws_1'), ['newest', 'often'], 'seen twice on day 101 outweighs once on day 125')
+  t.same(await kept('ws_1'), ['newest', 'often'], 'seen twice on day 101 outweighs once on day 125')
   await forget(2, 3)
-  const ids = ['1', '2', '3', '4'].filter(
-    (fingerprint) => findLearned(read, { workspaceId: 'ws_1', fingerprint }) !== null,
+  const ids = await filterAsync(
+    ['1', '2', '3', '4'],
+    async (fingerprint) => (await findLearned(read, { workspaceId: 'ws_1', fingerprint })) !== null,
   )
   t.same(ids, ['2', '3', '4'])
-  t.same(readBayesCounts(read, 'ws_1', []).messages, { spam: 4, ham: 0 }, 'what was learned of it stays')
-  t.same(expireBayesData(read, 'ws_1', { tokens: 2, messages: 3 }), [])
-  t.same(kept('ws_2'), ['newer', 'newest', 'often', 'old'])
+  t.same((await readBayesCounts(read, 'ws_1', [])).messages, { spam: 4, ham: 0 }, 'what was learned of it stays')
+  t.same(await expireBayesData(read, 'ws_1', { tokens: 2, messages: 3 }), [])
+  t.same(await kept('ws_2'), ['newer', 'newest', 'often', 'old'])
 })
 
 t.test('learning never exceeds the bound by more than one message', async (t) => {
@@ -236,10 +242,10 @@ t.test('learning never exceeds the bound by more than one message', async (t) =>
       ...learnableOf(messageWithText(text)),
       at: n * day,
     })
-    t.ok(tokenRows(database.read, 'ws_1').length <= 50 + 42)
-    t.ok(database.read('select 1 from bayes_learned', []).length <= 6)
+    t.ok((await tokenRows(database.read, 'ws_1')).length <= 50 + 42)
+    t.ok((await database.read('select 1 from bayes_learned', [])).length <= 6)
   }
-  t.equal(readBayesCounts(database.read, 'ws_1', ['m11word0']).tokens.size, 1, 'the last one is there')
+  t.equal((await readBayesCounts(database.read, 'ws_1', ['m11word0'])).tokens.size, 1, 'the last one is there')
 })
 
 t.test('a message with more tokens than one read covers gets all of its counts', async (t) => {
@@ -248,8 +254,11 @@ t.test('a message with more tokens than one read covers gets all of its counts',
   await database.commit(
     buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens, dated: 0, at: 0 }),
   )
-  t.same([...readBayesCounts(database.read, 'ws_1', [...tokens, 'never']).tokens.keys()].sort(), [...tokens].sort())
-  t.equal(readBayesCounts(database.read, 'ws_2', tokens).tokens.size, 0)
+  t.same(
+    [...(await readBayesCounts(database.read, 'ws_1', [...tokens, 'never'])).tokens.keys()].sort(),
+    [...tokens].sort(),
+  )
+  t.equal((await readBayesCounts(database.read, 'ws_2', tokens)).tokens.size, 0)
 })
 
 t.test('tokens expire in the order of an index', async (t) => {
@@ -257,8 +266,8 @@ t.test('tokens expire in the order of an index', async (t) => {
   await database.commit(
     buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),
   )
-  const [write] = expireBayesData(database.read, 'ws_1', { tokens: 1, messages: 9 })
-  const plan = database.read<{ detail: string }>(`explain query plan ${write?.sql}`, write?.parameters ?? [])
+  const [write] = await expireBayesData(database.read, 'ws_1', { tokens: 1, messages: 9 })
+  const plan = await database.read<{ detail: string }>(`explain query plan ${write?.sql}`, write?.parameters ?? [])
   const details = plan.map(({ detail }) => detail).join('\n')
   t.match(details, /bayes_tokens_by_worth/)
   t.notMatch(details, /TEMP B-TREE FOR ORDER/)

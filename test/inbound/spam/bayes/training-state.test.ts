@@ -16,20 +16,23 @@ t.test('the numbers are those of one workspace, and recent mail counts apart', a
   }
   const read = (workspaceId: string) => readTrainingState(database.read, workspaceId, NOW)
   const nothing = { learned: { spam: 0, ham: 0 }, recent: { spam: 0, ham: 0 }, words: 0, seasoned: false }
-  t.same(read('ws_1'), nothing)
+  t.same(await read('ws_1'), nothing)
   await learn('ws_1', 'a', 'spam', 0)
   await learn('ws_1', 'b', 'spam', 400)
   await learn('ws_1', 'c', 'ham', 10)
-  const state = read('ws_1')
+  const state = await read('ws_1')
   t.match(state, { learned: { spam: 2, ham: 1 }, recent: { spam: 1, ham: 1 }, seasoned: false })
-  const words = database.read<{ n: number }>("select count(*) as n from bayes_tokens where workspace_id = 'ws_1'", [])
+  const words = await database.read<{ n: number }>(
+    "select count(*) as n from bayes_tokens where workspace_id = 'ws_1'",
+    [],
+  )
   t.equal(state.words, words[0]?.n)
-  t.same(read('ws_2'), nothing)
+  t.same(await read('ws_2'), nothing)
 })
 
 t.test('with 200 recent messages of each kind the classifier has its full weight', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const isSeasoned = (): boolean => readTrainingState(database.read, 'ws_1', NOW).seasoned
+  const isSeasoned = async (): Promise<boolean> => (await readTrainingState(database.read, 'ws_1', NOW)).seasoned
   const learn = (n: number, verdict: 'spam' | 'ham'): Promise<boolean> => {
     const message = { ...messageWithText('words'), receivedAt: NOW }
     return learnMessage(database, {
@@ -42,7 +45,7 @@ t.test('with 200 recent messages of each kind the classifier has its full weight
   }
   for (let n = 0; n < 199; n += 1) await Promise.all([learn(n, 'spam'), learn(n, 'ham')])
   await learn(199, 'spam')
-  t.equal(isSeasoned(), false)
+  t.equal(await isSeasoned(), false)
   await learn(199, 'ham')
-  t.equal(isSeasoned(), true)
+  t.equal(await isSeasoned(), true)
 })

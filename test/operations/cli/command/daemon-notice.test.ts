@@ -1,10 +1,7 @@
 /** A command says whether the daemon has noticed its change. */
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  createChangeAcknowledger,
-  readAnnouncedChange,
-} from '../../../../src/base/storage/db/change-acknowledgement.js'
+import { ChangeFollower, readAnnouncedChange } from '../../../../src/base/storage/db/change-acknowledgement.js'
 import { lockDataFolder } from '../../../../src/base/storage/db/data-lock.js'
 import { openDatabase } from '../../../../src/base/storage/open.js'
 import type { Answer } from '../../../../src/operations/cli/command/command.js'
@@ -33,8 +30,11 @@ t.test('a command says whether the daemon has noticed what it changed', async (t
     'it is held, and silent',
   )
   const again = answerAfterCommit()
-  const notice = createChangeAcknowledger({ database, log: { error: () => t.fail() }, forget: () => undefined })
-  await waitUntil('it is asked for', () => readAnnouncedChange(database.read) === 3)
-  notice()
+  const changes = await ChangeFollower.open({
+    ...{ database, log: { error: () => t.fail() } },
+    putInForce: () => Promise.resolve(),
+  })
+  await waitUntil('it is asked for', async () => (await readAnnouncedChange(database.read)) === 3)
+  await changes.follow()
   t.same(await again, answer)
 })

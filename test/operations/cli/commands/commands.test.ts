@@ -217,7 +217,7 @@ t.test('a workspace is transferred to one of its members only', async (t) => {
   await database.commit([{ sql: member, parameters: ['m', id, second, 'member'] }])
   const done = await run('workspace', 'transfer', id, 'SECOND@acme.test', '--json')
   t.same(done.json(), { workspace_id: id, owner_id: second, former_owner_id: first })
-  t.same(database.read('select user_id, role from members where workspace_id = ? order by role', [id]), [
+  t.same(await database.read('select user_id, role from members where workspace_id = ? order by role', [id]), [
     { user_id: first, role: 'admin' },
     { user_id: second, role: 'owner' },
   ])
@@ -246,9 +246,9 @@ t.test('a password is read from standard input, and cannot be an argument', asyn
   t.same(await set('O@acme.test', 'correct horse battery\nmore\n'), { status: 0, err: '' })
   const database = await openDatabase({ file: join(data, 'posthorn.db') })
   t.teardown(() => database.close())
-  const [user] = database.read<{ password_hash: string }>('select password_hash from users', [])
+  const [user] = await database.read<{ password_hash: string }>('select password_hash from users', [])
   t.equal(await createPasswordHasher().matches('correct horse battery', user?.password_hash ?? null), true)
-  t.match(database.read('select action from audit_log order by seq desc limit 1', []), [
+  t.match(await database.read('select action from audit_log order by seq desc limit 1', []), [
     { action: 'user.password_set' },
   ])
 })

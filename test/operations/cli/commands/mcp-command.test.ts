@@ -113,7 +113,7 @@ t.test('with changes allowed it sends once, suppresses and verifies, as far as t
   t.match(JSON.parse((await session.call('add_suppression', { email: 'carol@b.test' })).text), { reason: 'manual' })
   const { text, isError } = await session.call('send_email', { ...email, to: 'carol@b.test', idempotency_key: 'k2' })
   t.match({ text, isError }, { isError: true, text: /422 all_recipients_suppressed: [\s\S]*details: .*carol@b\.test/ })
-  const [domain] = app.rows<{ id: string }>("select id from domains where domain = 'a.test'")
+  const [domain] = await app.rows<{ id: string }>("select id from domains where domain = 'a.test'")
   t.match(await session.call('verify_domain', { id: domain?.id }), { isError: true, text: /verification_failed/ })
   const sent = await session.call('send_email', { ...email, text: 'ü'.repeat(60_000), idempotency_key: 'k3' })
   const long = await session.call('get_email', { id: (JSON.parse(sent.text) as { readonly id: string }).id })

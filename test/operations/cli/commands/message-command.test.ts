@@ -75,7 +75,7 @@ t.test('a message that was sent, by the id of the email or of a queue entry', as
   }
   t.match(headers.find(({ name }) => name === 'To')?.value, /^bob@b\.test,\s+late@b\.test$/)
 
-  const late = app.findStory(id).recipients.find(({ email }) => email === 'late@b.test')
+  const late = (await app.findStory(id)).recipients.find(({ email }) => email === 'late@b.test')
   t.match(await app.cli('message', 'show', late?.id ?? ''), { status: 0, out: /^ {2}as sent to {2}late@b\.test$/m })
   t.match(await app.cli('message', 'show', 'none'), {
     status: 1,

@@ -100,6 +100,6 @@ t.test('held prefixes are listed and released', async (t) => {
   t.match(await app.cli('sms', 'release', '+49151', ...workspace), { status: 1, err: /\+49151 is not held/ })
   t.match(await app.cli('sms', 'release', '49151'), { status: 0, out: new RegExp(`^${app.otherWorkspaceId} `) }, 'all')
   t.match(await app.cli('sms', 'holds'), { out: /\n1 held\n$/ })
-  const acts = app.rows<{ target: string }>(`select target from audit_log where action = 'sms.hold_released'`)
+  const acts = await app.rows<{ target: string }>(`select target from audit_log where action = 'sms.hold_released'`)
   t.same(acts, [{ target: '+49151' }, { target: '+49151' }])
 })

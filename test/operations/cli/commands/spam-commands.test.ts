@@ -47,8 +47,8 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
     `0 learned\n3 known already\n3 unreadable:\n  ${files}/empty.eml\n  ${files}/passwd\n  ${files}/picture.png\n`,
   )
   const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
-  t.same(app.rows(counts, app.workspaceId), [{ verdict: 'spam', count: 2 }])
-  t.same(app.rows(counts, app.otherWorkspaceId), [])
+  t.same(await app.rows(counts, app.workspaceId), [{ verdict: 'spam', count: 2 }])
+  t.same(await app.rows(counts, app.otherWorkspaceId), [])
 
   const maildir = folderOf(t, {
     'cur/1.a:2,S': letter('cheap watches'),
@@ -59,7 +59,7 @@ t.test('the spam classifier learns from files while the daemon runs', async (t) 
   const ham = await run('spam', 'learn', maildir, '--as', 'ham', ...own)
   t.match(ham, { status: 0, out: '2 learned\n' })
   t.same(
-    app.rows(`${counts} order by verdict`, app.workspaceId),
+    await app.rows(`${counts} order by verdict`, app.workspaceId),
     [
       { verdict: 'ham', count: 2 },
       { verdict: 'spam', count: 1 },

@@ -16,10 +16,10 @@ t.test('each event of a stretch is counted once, at the edges of portions too', 
     const writes = Array.from({ length: total - stored }, (_, at) => queued(START + stored + at))
     await database.commit(writes)
     stored = total
-    t.match(readActivity(database.read, START + 10_000, 60), { exact: true, accepted: total }, `${total} events`)
+    t.match(await readActivity(database.read, START + 10_000, 60), { exact: true, accepted: total }, `${total} events`)
   }
   await database.commit([queued(START + 2_000, 'ws_2')])
-  t.same(readActivity(database.read, START + 10_000, 60).senders, [
+  t.same((await readActivity(database.read, START + 10_000, 60)).senders, [
     { workspace_id: 'ws_1', accepted: 1_300 },
     { workspace_id: 'ws_2', accepted: 1 },
   ])
@@ -28,5 +28,5 @@ t.test('each event of a stretch is counted once, at the edges of portions too', 
 t.test('of more than 5,000 events a sample is scaled up', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(Array.from({ length: 7_000 }, (_, at) => queued(START + at)))
-  t.match(readActivity(database.read, START + 10_000, 60), { exact: false, accepted: 7_000 })
+  t.match(await readActivity(database.read, START + 10_000, 60), { exact: false, accepted: 7_000 })
 })

@@ -27,9 +27,9 @@ async function openWorld(t: Test): Promise<World> {
   const { workspaceId } = await seedDatabase(database)
   runSql(file, "update domains set forced = 0, inbound = 1 where domain = 'a.test'")
   const domain = parseDomainName('a.test')
-  const [row] = domainByName(database.read, { workspaceId, domain })
+  const [row] = await domainByName(database.read, { workspaceId, domain })
   if (row === undefined) throw new Error('no domain')
-  const keys = dkimKeysOf(database.read, { workspaceId, domain })
+  const keys = await dkimKeysOf(database.read, { workspaceId, domain })
   const right = new Map<string, ZoneName>([
     ['a.test', { mx: [[10, 'mx.mail.example.net']] }],
     ['_dmarc.a.test', { TXT: ['v=DMARC1; p=none'] }],

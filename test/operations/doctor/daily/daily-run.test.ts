@@ -27,18 +27,22 @@ async function openStore(t: Test): Promise<{ database: Database; workspaceId: st
 
 const log = { info: () => undefined, warn: () => undefined }
 
-function eventsOf(database: Database, type: string): { readonly subject: string; readonly workspace: string }[] {
-  return database
-    .read<{ data: string; workspace_id: string }>('select data, workspace_id from events where type = ? order by seq', [
-      type,
-    ])
-    .map(({ data, workspace_id }) => ({ subject: JSON.parse(data).subject, workspace: workspace_id }))
+async function eventsOf(
+  database: Database,
+  type: string,
+): Promise<{ readonly subject: string; readonly workspace: string }[]> {
+  return (
+    await database.read<{ data: string; workspace_id: string }>(
+      'select data, workspace_id from events where type = ? order by seq',
+      [type],
+    )
+  ).map(({ data, workspace_id }) => ({ subject: JSON.parse(data).subject, workspace: workspace_id }))
 }
 
-function noticesOf({ read }: Database): readonly ChecksFailedData[] {
-  return read<{ data: string }>(`select data from events where type = 'service.checks_failed' order by seq`, []).map(
-    ({ data }) => JSON.parse(data) as ChecksFailedData,
-  )
+async function noticesOf({ read }: Database): Promise<readonly ChecksFailedData[]> {
+  return (
+    await read<{ data: string }>(`select data from events where type = 'service.checks_failed' order by seq`, [])
+  ).map(({ data }) => JSON.parse(data) as ChecksFailedData)
 }
 
 t.test('changes are events of the operator’s workspace', async (t) => {
@@ -49,7 +53,7 @@ t.test('changes are events of the operator’s workspace', async (t) => {
   await run(0, finding('a', 'fail'), finding('b', 'ok'))
   await run(24, finding('a', 'fail'), finding('b', 'warn'))
   t.same(
-    readFindings(database.read).map(({ subject, failedAt }) => [subject, failedAt]),
+    (await readFindings(database.read)).map(({ subject, failedAt }) => [subject, failedAt]),
     [
       ['a', start],
       ['b', start + 24 * HOUR],
@@ -57,12 +61,12 @@ t.test('changes are events of the operator’s workspace', async (t) => {
   )
   await run(48, finding('a', 'ok'), finding('b', 'warn'))
   const workspace = workspaceId
-  t.same(eventsOf(database, 'service.check_failed'), [
+  t.same(await eventsOf(database, 'service.check_failed'), [
     { subject: 'a', workspace },
     { subject: 'b', workspace },
   ])
-  t.same(eventsOf(database, 'service.check_recovered'), [{ subject: 'a', workspace }])
-  t.match(readLastRun(database.read), { at: start + 48 * HOUR, totals: { ok: 1, warn: 1, fail: 0 } })
+  t.same(await eventsOf(database, 'service.check_recovered'), [{ subject: 'a', workspace }])
+  t.match(await readLastRun(database.read), { at: start + 48 * HOUR, totals: { ok: 1, warn: 1, fail: 0 } })
 })
 
 t.test('there is one notice a day, which names all that is new since the last', async (t) => {
@@ -78,28 +82,28 @@ t.test('there is one notice a day, which names all that is new since the last', 
   await run(1, 'a', 'b')
   await run(22, 'a', 'b', 'c')
   t.same(
-    noticesOf(database).map(({ findings }) => findings.map(({ subject }) => subject)),
+    (await noticesOf(database)).map(({ findings }) => findings.map(({ subject }) => subject)),
     [['a']],
   )
   await run(24, 'a', 'c', 'd')
   await run(48, 'a', 'c', 'd')
   t.same(
-    noticesOf(database).map(({ findings }) => findings.map(({ subject }) => subject)),
+    (await noticesOf(database)).map(({ findings }) => findings.map(({ subject }) => subject)),
     [['a'], ['c', 'd']],
   )
   const year = 365 * 24
   await run(48 - year, 'a', 'c', 'd', 'e')
-  t.equal(noticesOf(database).length, 3, 'a notice of the future does not count, after the clock was set back')
+  t.equal((await noticesOf(database)).length, 3, 'a notice of the future does not count, after the clock was set back')
 })
 
 t.test('without the operator’s workspace nothing is lost', async (t) => {
   const { database, workspaceId } = await openStore(t)
   await database.commit([setServiceState({ key: OPERATOR_WORKSPACE_KEY, value: 'ws_gone' })])
   await storeDailyRun({ ...database, log }, [finding('a', 'fail')], start)
-  t.same(noticesOf(database), [])
+  t.same(await noticesOf(database), [])
   await database.commit([setServiceState({ key: OPERATOR_WORKSPACE_KEY, value: workspaceId })])
   await storeDailyRun({ ...database, log }, [finding('a', 'fail')], start + HOUR)
-  t.equal(noticesOf(database).length, 1)
+  t.equal((await noticesOf(database)).length, 1)
 })
 
 t.test('the mail lists failures first, each with what to do', async (t) => {
@@ -126,7 +130,7 @@ t.test('the mail lists failures first, each with what to do', async (t) => {
     }
   })
   const data = { checked_at: new Date(start).toISOString(), findings: found }
-  const mails = buildDoctorNotices(database.read, 'a', data)
+  const mails = await buildDoctorNotices(database.read, 'a', data)
   t.same(mails.map(({ to }) => to).sort(), ['admin@a.test', 'owner@a.test'])
   t.equal(mails[0]?.subject, 'The daily check found a failure and a warning')
   const texts = mails[0]?.pieces.flatMap((piece) =>
@@ -140,7 +144,10 @@ t.test('the mail lists failures first, each with what to do', async (t) => {
     'dig w',
   ])
   const many = { ...data, findings: Array.from({ length: 60 }, () => found[0] ?? fail()) }
-  t.match(JSON.stringify(buildDoctorNotices(database.read, 'a', many)[0]), /10 more findings are not listed here/)
+  t.match(
+    JSON.stringify((await buildDoctorNotices(database.read, 'a', many))[0]),
+    /10 more findings are not listed here/,
+  )
 })
 
 function fail(): never {

@@ -25,7 +25,7 @@ function find(domain: string, zone: Zone, changes: Changes = {}): Promise<Destin
     settings: () => settings,
     random,
     ownNames: new Set(['mail.own.test']),
-    receiving: { receives },
+    receiving: { receives: async (domain) => receives(domain) },
     security,
     simulatorDomain: parseDomainName('simulator.own.test'),
   })

@@ -34,10 +34,15 @@ async function openFixture(t: Test): Promise<Fixture> {
   const suppressions = new SuppressionCache(database.read)
   const deps = { read: database.read, commit: suppressions.watch(database.commit) }
   const leavers = new Leavers({ ...deps, suppressions })
-  const sent = sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
+  const sent = await sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
   await database.commit([
     ...sent.writes,
-    rowOf(database.read)('audiences', { id: 'another', workspace_id: 'ws_1', name: 'another', created_at: 1_000 }),
+    await rowOf(database.read)('audiences', {
+      id: 'another',
+      workspace_id: 'ws_1',
+      name: 'another',
+      created_at: 1_000,
+    }),
   ])
   const [bob, ann] = sent.messages
   if (bob === undefined || ann === undefined) throw new Error('a message is missing')
@@ -46,15 +51,15 @@ async function openFixture(t: Test): Promise<Fixture> {
       database,
       deps,
       leavers,
-      entry: entryOf(database, bob.recipientId),
-      other: entryOf(database, ann.recipientId),
+      entry: await entryOf(database, bob.recipientId),
+      other: await entryOf(database, ann.recipientId),
     },
     ids: { broadcast: sent.id, audience: sent.audienceId, contact: bob.contactId, email: bob.emailId },
   }
 }
 
-function entryOf({ read }: Database, id: string): QueueEntry {
-  const [entry] = entryById(read, { id })
+async function entryOf({ read }: Database, id: string): Promise<QueueEntry> {
+  const [entry] = await entryById(read, { id })
   if (entry === undefined) throw new Error(`no entry ${id}`)
   return entry
 }
@@ -78,19 +83,19 @@ const leaving: readonly (readonly [what: string, changes: Changes])[] = [
 for (const [what, changes] of leaving) {
   t.test(`a contact that is ${what} is left out`, async (t) => {
     const { database, leavers, ids, entry } = await openFixture(t)
-    t.equal(leavers.has(entry), false)
+    t.equal(await leavers.has(entry), false)
     await database.commit(changes(ids))
-    t.equal(leavers.has(entry), true)
+    t.equal(await leavers.has(entry), true)
   })
 }
 
 t.test('a contact stays if another one leaves, or if the broadcast or its message is unknown', async (t) => {
   const { database, leavers, ids, entry, other } = await openFixture(t)
   await database.commit([change('delete from contacts where id = ?', ids.contact)])
-  t.equal(leavers.has(other), false)
-  t.equal(leavers.has({ ...entry, email_id: 'bc-unknown' }), false)
+  t.equal(await leavers.has(other), false)
+  t.equal(await leavers.has({ ...entry, email_id: 'bc-unknown' }), false)
   await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
-  t.equal(leavers.has(entry), false)
+  t.equal(await leavers.has(entry), false)
 })
 
 t.test('a suppressed address is left out, also of a broadcast that was deleted', async (t) => {
@@ -103,29 +108,31 @@ t.test('a suppressed address is left out, also of a broadcast that was deleted',
     at: 1,
   } as const
   await suppress(deps, { ...added, workspaceId: 'ws_2' })
-  t.equal(leavers.has(entry), false)
+  t.equal(await leavers.has(entry), false)
   await suppress(deps, { ...added, workspaceId: 'ws_1' })
-  t.same([leavers.has(entry), leavers.has(other)], [true, false])
+  t.same([await leavers.has(entry), await leavers.has(other)], [true, false])
   await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
-  t.equal(leavers.has(entry), true)
+  t.equal(await leavers.has(entry), true)
 })
 
-const statusesOf = ({ read }: Database, { id, email_id }: QueueEntry): unknown => [
-  ...read('select status, settled_at from recipients where id = ?', [id]),
-  ...read('select status from emails where id = ?', [email_id]),
+const statusesOf = async ({ read }: Database, { id, email_id }: QueueEntry): Promise<unknown> => [
+  ...(await read('select status, settled_at from recipients where id = ?', [id])),
+  ...(await read('select status from emails where id = ?', [email_id])),
 ]
 const queued = [{ status: 'queued', settled_at: null }, { status: 'queued' }]
 
 t.test('who has left is cancelled, counted, and no event', async (t) => {
   const { database, leavers, entry, other } = await openFixture(t)
   await leavers.remove(entry, 5_000)
-  t.same(entryById(database.read, { id: entry.id }), [])
-  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
-  t.match(database.read('select * from broadcast_counts', []), [{ recipients: 2, queued: 1, cancelled: 1, failed: 0 }])
-  t.same(database.read(`select 1 from events where type <> 'email.queued'`, []), [])
-  t.same([statusesOf(database, other), entryById(database.read, { id: other.id })], [queued, [other]])
+  t.same(await entryById(database.read, { id: entry.id }), [])
+  t.same(await statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+  t.match(await database.read('select * from broadcast_counts', []), [
+    { recipients: 2, queued: 1, cancelled: 1, failed: 0 },
+  ])
+  t.same(await database.read(`select 1 from events where type <> 'email.queued'`, []), [])
+  t.same([await statusesOf(database, other), await entryById(database.read, { id: other.id })], [queued, [other]])
   await leavers.remove(entry, 6_000)
-  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+  t.same(await statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
 })
 
 t.test('a recipient whom the suppression list removed is an event with its reason', async (t) => {
@@ -133,8 +140,8 @@ t.test('a recipient whom the suppression list removed is an event with its reaso
   const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'spam_complaint' } as const
   await suppress(deps, { ...added, sourceEmailId: null, metadata: {}, at: 1 })
   await leavers.remove(entry, 5_000)
-  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
-  const events = database.read<{ data: string }>(
+  t.same(await statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+  const events = await database.read<{ data: string }>(
     `select email_id, recipient, created_at, data from events where type = 'email.suppressed'`,
     [],
   )
@@ -149,7 +156,7 @@ async function openOrdinary(t: Test, at: { readonly scheduledFor?: number } = {}
   const leavers = new Leavers({ ...deps, suppressions })
   const email = bulkEmail({ workspaceId: 'ws_1', to: ['bob@b.test', 'ann@b.test'], at: 1_000, ...at })
   await database.commit(email.writes)
-  const [entry, other] = email.entries.map(({ id }) => entryOf(database, id))
+  const [entry, other] = await Promise.all(email.entries.map(({ id }) => entryOf(database, id)))
   if (entry === undefined || other === undefined) throw new Error('an entry is missing')
   const suppressAs = (reason: SuppressionReason) =>
     suppress(deps, {
@@ -169,9 +176,9 @@ t.test(
       ['hard_bounce', false],
     ] as const) {
       const { leavers, entry, other, suppressAs } = await openOrdinary(t)
-      t.equal(leavers.has(entry), false)
+      t.equal(await leavers.has(entry), false)
       await suppressAs(reason)
-      t.same([leavers.has(entry), leavers.has(other)], [left, false], reason)
+      t.same([await leavers.has(entry), await leavers.has(other)], [left, false], reason)
     }
   },
 )
@@ -184,13 +191,16 @@ for (const [what, at] of [
     const { database, leavers, entry, other, suppressAs } = await openOrdinary(t, at)
     await suppressAs('unsubscribe')
     await leavers.remove(entry, 5_000)
-    t.same(statusesOf(database, entry), [{ status: 'suppressed', settled_at: 5_000 }, { status: 'queued' }])
-    t.same(statusesOf(database, other), [{ status: 'queued', settled_at: null }, { status: 'queued' }])
-    t.same([entryById(database.read, { id: entry.id }), entryById(database.read, { id: other.id })], [[], [other]])
-    t.match(database.read('select recipients_queued, recipients_suppressed from emails', []), [
+    t.same(await statusesOf(database, entry), [{ status: 'suppressed', settled_at: 5_000 }, { status: 'queued' }])
+    t.same(await statusesOf(database, other), [{ status: 'queued', settled_at: null }, { status: 'queued' }])
+    t.same(
+      [await entryById(database.read, { id: entry.id }), await entryById(database.read, { id: other.id })],
+      [[], [other]],
+    )
+    t.match(await database.read('select recipients_queued, recipients_suppressed from emails', []), [
       { recipients_queued: 1, recipients_suppressed: 1 },
     ])
-    t.match(database.read(`select recipient from events where type = 'email.suppressed'`, []), [
+    t.match(await database.read(`select recipient from events where type = 'email.suppressed'`, []), [
       { recipient: 'bob@b.test' },
     ])
   })
@@ -201,8 +211,8 @@ t.test('a scheduled email that was cancelled meanwhile stays cancelled', async (
   await suppressAs('manual')
   await database.commit([change(`update recipients set status = 'cancelled' where id = ?`, entry.id)])
   await leavers.remove(entry, 5_000)
-  t.match(statusesOf(database, entry), [{ status: 'cancelled' }, {}])
-  t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
+  t.match(await statusesOf(database, entry), [{ status: 'cancelled' }, {}])
+  t.same(await database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })
 
 const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry) => readonly Write[]])[] = [
@@ -217,10 +227,10 @@ for (const [what, changes] of concurrent) {
   t.test(`an entry that was ${what} meanwhile is not cancelled`, async (t) => {
     const { database, leavers, entry } = await openFixture(t)
     await database.commit(changes(entry))
-    const before = entryById(database.read, { id: entry.id })
+    const before = await entryById(database.read, { id: entry.id })
     await leavers.remove(entry, 5_000)
-    t.same(entryById(database.read, { id: entry.id }), before)
-    t.same(statusesOf(database, entry), queued)
+    t.same(await entryById(database.read, { id: entry.id }), before)
+    t.same(await statusesOf(database, entry), queued)
   })
 }
 
@@ -233,6 +243,6 @@ t.test('an outcome that is known already stays', async (t) => {
   const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'hard_bounce' } as const
   await suppress(deps, { ...added, sourceEmailId: entry.email_id, metadata: {}, at: 2_000 })
   await leavers.remove(entry, 5_000)
-  t.same(statusesOf(database, entry), [{ status: 'bounced', settled_at: 2_000 }, { status: 'bounced' }])
-  t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
+  t.same(await statusesOf(database, entry), [{ status: 'bounced', settled_at: 2_000 }, { status: 'bounced' }])
+  t.same(await database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })

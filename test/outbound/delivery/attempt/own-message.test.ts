@@ -42,10 +42,12 @@ const bodyOf = ({ message }: ReadyMessage): string =>
 const signatureOf = ({ message }: ReadyMessage): string =>
   /b=[^;]*$/.exec(/DKIM-Signature: .*?\r\n(?=\S)/s.exec(Buffer.concat(message.pieces).toString())?.[0] ?? '')?.[0] ?? ''
 
-const signatures = (database: Database): unknown =>
-  database.read(
-    'select (select count(*) from dkim_signatures) first, count(signature) others from recipient_copies',
-    [],
+const signatures = async (database: Database): Promise<unknown> =>
+  (
+    await database.read(
+      'select (select count(*) from dkim_signatures) first, count(signature) others from recipient_copies',
+      [],
+    )
   )[0]
 
 t.test('each recipient gets its own bytes, signed once, before and after they are read back', async (t) => {
@@ -60,7 +62,7 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
   t.equal(new Set(first.map(signatureOf)).size, 3)
   t.notOk(first.map(signatureOf).includes(''))
   await database.commit(first.flatMap(({ writes }) => writes))
-  t.same(signatures(database), { first: 1, others: 2 })
+  t.same(await signatures(database), { first: 1, others: 2 })
   const second = await make()
   t.same(second.map(signatureOf), first.map(signatureOf), 'the stored ones')
   t.same(
@@ -68,8 +70,10 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
     [],
   )
   t.same(
-    entries.map(({ id: recipientId }) =>
-      headOfRecipient(database.read, { workspaceId, emailId, recipientId }).toString(),
+    await Promise.all(
+      entries.map(async ({ id: recipientId }) =>
+        (await headOfRecipient(database.read, { workspaceId, emailId, recipientId })).toString(),
+      ),
     ),
     first.map(({ readRaw }) => readRaw().toString()),
   )
@@ -106,7 +110,9 @@ t.test('large copies are joined one after another for their signatures', async (
     },
   }
   const fields = await Promise.all(
-    others.map((entry) => ensureSignature(deps, large, findOwnMessage(database.read, large, entry), 1)),
+    await Promise.all(
+      others.map(async (entry) => ensureSignature(deps, large, await findOwnMessage(database.read, large, entry), 1)),
+    ),
   )
   t.same([fields.length, most], [2, 1])
 })
@@ -116,13 +122,13 @@ t.test('what is passed on is not signed, from the null sender either', async (t)
   const [row] = entries
   const keys = new SigningKeyCache(database.read)
   const signing = threadOf(t)
-  const [stored] = emailById(database.read, { workspaceId, id: emailId })
+  const [stored] = await emailById(database.read, { workspaceId, id: emailId })
   if (row === undefined || stored === undefined) throw new Error('nothing was stored')
-  const key = keys.find(workspaceId, domainOf(stored.from_email))
-  const signingKeys = { find: () => key }
-  const sign = (more: Partial<Email>): Promise<string | null> => {
+  const key = await keys.find(workspaceId, domainOf(stored.from_email))
+  const signingKeys = { find: async () => key }
+  const sign = async (more: Partial<Email>): Promise<string | null> => {
     const message: CachedMessage = { email: { ...stored, ...more }, raw, copies: new Map(), isSignatureStored: false }
-    return ensureSignature({ signing, signingKeys }, message, findOwnMessage(database.read, message, row), 1)
+    return ensureSignature({ signing, signingKeys }, message, await findOwnMessage(database.read, message, row), 1)
   }
   const passedOn = { workspace_id: SERVICE_WORKSPACE, priority: 'low' } as const
   t.equal(await sign({ ...passedOn, envelope_from: stored.from_email }), null)

@@ -71,9 +71,9 @@ function bench({ settings = {}, full = [], missing = [], overflow, newDomain }: 
   const assigner = new SourceAssigner({
     read: (() => [{ from_email: 'app@a.test' }]) as unknown as AssignDeps['read'],
     settings: () => ({ ...given, routes, domain_warm_up: newDomain !== undefined }),
-    warmUps: { findWait, claim, drop: () => undefined, stop: async () => undefined },
+    warmUps: { prepare: async () => undefined, findWait, claim, drop: () => undefined, stop: async () => undefined },
     missing: { has: (address) => missing.includes(address), add: () => undefined },
-    newDomains: { has: (_workspace, domain) => domain === newDomain, drop: () => undefined },
+    newDomains: { has: async (_workspace, domain) => domain === newDomain, drop: () => undefined },
     destinations: { findByRoute: async () => overflow ?? toBoth },
   })
   return { assignSources: (to: Destination) => assigner.assign(entry, to), log }

@@ -45,12 +45,12 @@ t.test('every entry is served once, however small memory is', async (t) => {
         const sweep = new DueSweep(database.read, lanes, limits.perLane)
         const served: string[] = []
         for (let idle = 0; idle < 3; ) {
-          while (sweep.step(2000) !== 'done');
+          while ((await sweep.step(2000)) !== 'done');
           const turns: QueueEntry[] = []
           for (let next = lanes.take(); next !== null; next = lanes.take()) turns.push(next)
           idle = turns.length === 0 ? idle + 1 : 0
           for (const turn of turns) lanes.endAttempt(turn)
-          sweep.refillShortLanes(2000)
+          await sweep.refillShortLanes(2000)
           await database.commit(turns.map(({ id }) => remove(id)))
           for (const turn of turns) {
             served.push(turn.id)
@@ -74,13 +74,13 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
   }
   const lanes = new Lanes(() => roomy, unpaced, ownOwners)
   let reads = 0
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     reads += 1
     return database.read(sql, parameters)
   }
   const sweep = new DueSweep(read, lanes, 400)
-  const serve = (now: number): string[] => {
-    sweep.step(now)
+  const serve = async (now: number): Promise<string[]> => {
+    await sweep.step(now)
     const recipients: string[] = []
     for (let next = lanes.take(); next !== null; next = lanes.take()) {
       recipients.push(next.recipient)
@@ -91,26 +91,26 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
   }
   const early = await add('early@b.test', 1000)
   await add('late@b.test', 5000)
-  t.same(serve(2000), ['early@b.test'])
-  t.same(serve(2000), [], 'it is not looked at again')
-  t.same(serve(5000), ['late@b.test'])
+  t.same(await serve(2000), ['early@b.test'])
+  t.same(await serve(2000), [], 'it is not looked at again')
+  t.same(await serve(5000), ['late@b.test'])
 
   sweep.rewindTo(early)
-  t.same(serve(5000), ['early@b.test', 'late@b.test'], 'one that was missed takes the sweep back to its position')
+  t.same(await serve(5000), ['early@b.test', 'late@b.test'], 'one that was missed takes the sweep back to its position')
   sweep.reset()
-  t.same(serve(5000), ['early@b.test', 'late@b.test'], 'a change from outside takes it back to the beginning')
+  t.same(await serve(5000), ['early@b.test', 'late@b.test'], 'a change from outside takes it back to the beginning')
 
   await add('back@b.test', 3000)
-  t.same(serve(4000), ['early@b.test', 'back@b.test'], 'so does a clock that was set back')
+  t.same(await serve(4000), ['early@b.test', 'back@b.test'], 'so does a clock that was set back')
 
   await database.commit([{ sql: 'update queue set held = 1', parameters: [] }])
   sweep.reset()
-  t.same(serve(9000), [], 'what is held is not fetched')
+  t.same(await serve(9000), [], 'what is held is not fetched')
   reads = 0
   await Promise.all(Array.from({ length: 500 }, (_, n) => add(`r${n}@b.test`, 9000)))
-  t.equal(sweep.step(9000), 'more', 'a page at a time')
-  t.equal(sweep.step(9000), 'more')
-  t.equal(sweep.step(9000), 'done', 'the third is the last')
+  t.equal(await sweep.step(9000), 'more', 'a page at a time')
+  t.equal(await sweep.step(9000), 'more')
+  t.equal(await sweep.step(9000), 'done', 'the third is the last')
   t.ok(reads < 12, 'and no more reads than pages need')
 })
 
@@ -128,7 +128,7 @@ t.test('other mail of a lane is found behind many entries of a stopped broadcast
   lanes.stopBroadcast('news')
   const served = new Set<string>()
   for (let turn = 0; turn < 50; turn += 1) {
-    while (sweep.step(2000) !== 'done');
+    while ((await sweep.step(2000)) !== 'done');
     const next = lanes.take()
     if (next === null) break
     lanes.endAttempt(next)

@@ -56,18 +56,18 @@ const blocked: SendResult = {
   reply: { code: 550, enhanced: '5.7.1', text: 'your address is blocked' },
 }
 
-function pacesOf(t: Test, database: Database, wall: { now: number }): Paces {
+async function pacesOf(t: Test, database: Database, wall: { now: number }): Promise<Paces> {
   const timer = createVirtualTimer()
   const log = pino({ level: 'error' }, { write: (line) => t.fail(line) })
   const { read, commit } = database
   const paces = new Paces({ read, commit, log, timer, clock: () => wall.now, onRefused: () => undefined })
-  paces.load()
+  await paces.load()
   return paces
 }
 
 t.test('hosts and addresses of ours', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const paces = pacesOf(t, database, { now: 0 })
+  const paces = await pacesOf(t, database, { now: 0 })
   const one = paces.of(mx('gmail-smtp-in.l.google.com'))
   t.equal(paces.of(mx('alt1.gmail-smtp-in.l.google.com')), one)
   t.equal(paces.find('alt1.gmail-smtp-in.l.google.com'), one)
@@ -76,13 +76,13 @@ t.test('hosts and addresses of ours', async (t) => {
   t.equal(paces.find('unseen.google.com'), undefined)
   t.equal(paces.of(mx('relay.test', { isRouted: true })).state.window.size, Number.POSITIVE_INFINITY)
   await paces.stop()
-  t.same(pacesByChange(database.read, { limit: 10 }), [], 'without a refusal nothing is kept')
+  t.same(await pacesByChange(database.read, { limit: 10 }), [], 'without a refusal nothing is kept')
 })
 
 t.test('a pause and what was learned survive a restart, and end with a reset', async (t) => {
   const { database } = await temporaryDatabase(t)
   const wall = { now: Date.UTC(2026, 10, 21) }
-  const paces = pacesOf(t, database, wall)
+  const paces = await pacesOf(t, database, wall)
   const control = paces.of(mx('mx1.isp.test'))
   control.judge(
     { ...blocked, reply: { code: 421, enhanced: '4.7.0', text: 'too many messages in this session' } },
@@ -90,7 +90,7 @@ t.test('a pause and what was learned survive a restart, and end with a reset', a
   )
   control.judge(blocked, control.beginPassage(0))
   await paces.stop()
-  const [row] = pacesByChange(database.read, { limit: 10 })
+  const [row] = await pacesByChange(database.read, { limit: 10 })
   t.match(row && viewPace(row, wall.now), {
     provider: 'isp.test',
     source_address: null,
@@ -103,7 +103,7 @@ t.test('a pause and what was learned survive a restart, and end with a reset', a
   })
 
   wall.now += 20_000
-  const next = pacesOf(t, database, wall)
+  const next = await pacesOf(t, database, wall)
   t.match(next.findPause([mx('mx2.isp.test')]), { kind: 'outage', until: wall.now + 40_000 })
   t.equal(next.of(mx('mx2.isp.test')).messagesPerSession, 20)
   t.equal(next.findPause([]), null)
@@ -119,18 +119,18 @@ t.test('a pause and what was learned survive a restart, and end with a reset', a
   t.equal(next.findPause([mx('mx2.isp.test')]), null)
   t.equal(roomFor, 1)
   await next.stop()
-  t.same(pacesByChange(database.read, { limit: 10 }), [])
+  t.same(await pacesByChange(database.read, { limit: 10 }), [])
 })
 
 t.test('a pause that is over is probed after a restart', async (t) => {
   const { database } = await temporaryDatabase(t)
   const wall = { now: Date.UTC(2026, 10, 21) }
-  const paces = pacesOf(t, database, wall)
+  const paces = await pacesOf(t, database, wall)
   const control = paces.of(mx('mx1.isp.test'))
   control.judge(blocked, control.beginPassage(0))
   await paces.stop()
   wall.now += 600_000
-  const next = pacesOf(t, database, wall).of(mx('mx1.isp.test'))
+  const next = (await pacesOf(t, database, wall)).of(mx('mx1.isp.test'))
   t.equal(next.outage, null)
   next.startEntry()
   t.notOk(next.mayStart())
@@ -139,12 +139,12 @@ t.test('a pause that is over is probed after a restart', async (t) => {
 t.test('after the clock was set back no pause is longer than any, and a probe ends it', async (t) => {
   const { database } = await temporaryDatabase(t)
   const wall = { now: Date.UTC(2026, 10, 21) }
-  const paces = pacesOf(t, database, wall)
+  const paces = await pacesOf(t, database, wall)
   const control = paces.of(mx('mx1.isp.test'))
   control.judge(blocked, control.beginPassage(0))
   await paces.stop()
   wall.now -= 600_000
-  const next = pacesOf(t, database, wall)
+  const next = await pacesOf(t, database, wall)
   const soon = next.of(mx('mx1.isp.test'))
   t.equal(next.findPause([mx('mx1.isp.test')])?.until, wall.now + 660_000)
   const reply = { code: 250, enhanced: '2.0.0', text: 'ok' }
@@ -153,7 +153,7 @@ t.test('after the clock was set back no pause is longer than any, and a probe en
   soon.judge(blocked, soon.beginPassage(0))
   await next.stop()
   wall.now -= 86_400_000
-  t.equal(pacesOf(t, database, wall).of(mx('mx1.isp.test')).outage, null)
+  t.equal((await pacesOf(t, database, wall)).of(mx('mx1.isp.test')).outage, null)
 })
 
 t.test('the words of a pause, which all see whose mail waits, have no address of another in them', async (t) => {

@@ -16,7 +16,7 @@ interface Bench {
   readonly commits: () => number
   now: number
   /** As after a crash: what was opened before writes nothing any more. */
-  readonly open: () => WarmUps
+  readonly open: () => Promise<WarmUps>
 }
 
 async function bench(t: Test, plan: readonly number[]): Promise<Bench> {
@@ -34,10 +34,12 @@ async function bench(t: Test, plan: readonly number[]): Promise<Bench> {
     database,
     commits: () => commits,
     now: noon,
-    open: () => {
+    open: async () => {
       life += 1
       const commit = commitOf(life)
-      return new WarmUps({ read: database.read, commit, clock: () => made.now, log, readPlan: () => plan })
+      const warmUps = new WarmUps({ read: database.read, commit, clock: () => made.now, log, readPlan: () => plan })
+      await warmUps.prepare([key, { ...key, provider: 'yahoo' }])
+      return warmUps
     },
   }
   return made
@@ -45,6 +47,7 @@ async function bench(t: Test, plan: readonly number[]): Promise<Bench> {
 
 /** Sends until the cap; returns how many were allowed, up to `limit`. */
 async function send(warmUps: WarmUps, limit: number, result: 'sent' | 'deferred' = 'sent'): Promise<number> {
+  await warmUps.prepare([key])
   for (let sent = 0; sent < limit; sent += 1) {
     if (warmUps.findWait(key) !== null) return sent
     const claim = warmUps.claim(key)
@@ -57,7 +60,7 @@ async function send(warmUps: WarmUps, limit: number, result: 'sent' | 'deferred'
 
 t.test('the cap of a day holds for what is under way too, and what came to nothing is given back', async (t) => {
   const { open } = await bench(t, [2, 4])
-  const warmUps = open()
+  const warmUps = await open()
   const claims = [warmUps.claim(key), warmUps.claim(key)]
   t.same(warmUps.findWait(key), {
     kind: 'outage',
@@ -77,7 +80,7 @@ t.test('the cap of a day holds for what is under way too, and what came to nothi
 
 t.test('good days go on to the end of the plan, a bad one goes back', async (t) => {
   const context = await bench(t, [20, 40, 80])
-  const warmUps = context.open()
+  const warmUps = await context.open()
   const days: number[] = []
   for (const result of ['sent', 'sent', 'deferred', 'sent', 'sent', 'sent'] as const) {
     days.push(await send(warmUps, 100, result))
@@ -85,36 +88,36 @@ t.test('good days go on to the end of the plan, a bad one goes back', async (t) 
   }
   t.same(days, [20, 40, 80, 40, 80, 100])
   await warmUps.stop()
-  t.match(listWarmUps(context.database.read, { workspaceId: 'service' }), [{ ended: 1, step: 3 }])
+  t.match(await listWarmUps(context.database.read, { workspaceId: 'service' }), [{ ended: 1, step: 3 }])
 })
 
 t.test('a restart keeps the counts, and a crash counts what was reserved', async (t) => {
   const context = await bench(t, [100])
-  const first = context.open()
+  const first = await context.open()
   t.equal(await send(first, 35), 35)
   t.ok(context.commits() < 20, `${context.commits()} commits`)
-  const afterCrash = context.open()
+  const afterCrash = await context.open()
   const left = await send(afterCrash, 1_000)
   t.ok(left >= 55 && left <= 65, `${left} are left of 65`)
   await afterCrash.stop()
-  t.equal(await send(context.open(), 10), 0)
+  t.equal(await send(await context.open(), 10), 0)
   context.now += DAY
-  const stopped = context.open()
+  const stopped = await context.open()
   t.equal(await send(stopped, 7), 7, 'the plan has ended')
 })
 
 t.test('a regular end loses nothing', async (t) => {
   const context = await bench(t, [100])
-  const first = context.open()
+  const first = await context.open()
   await send(first, 35)
   await first.stop()
-  t.match(listWarmUps(context.database.read, { workspaceId: 'service' }), [{ sent: 35, reserved: 35 }])
-  t.equal(await send(context.open(), 1_000), 65)
+  t.match(await listWarmUps(context.database.read, { workspaceId: 'service' }), [{ sent: 35, reserved: 35 }])
+  t.equal(await send(await context.open(), 1_000), 65)
 })
 
 t.test('what the operator changes is taken over, and not overwritten', async (t) => {
   const { database, now, open } = await bench(t, [2, 4])
-  const warmUps = open()
+  const warmUps = await open()
   t.equal(await send(warmUps, 10), 2)
   const everywhere = { ...key, provider: '*' }
   await database.commit([
@@ -122,15 +125,17 @@ t.test('what the operator changes is taken over, and not overwritten', async (t)
     insertWarmUp({ ...everywhere, day: 0, ended: 1, at: now }),
   ])
   warmUps.drop()
+  await warmUps.prepare([key, { ...key, provider: 'yahoo' }])
   t.equal(warmUps.findWait(key), null)
   t.equal(warmUps.claim(key), null, 'nothing is counted')
   t.equal(warmUps.claim({ ...key, provider: 'yahoo' }), null, 'nor at a provider that had no row')
   await database.commit([resetWarmUps({ ...key, step: 0, ended: 0, at: now })])
   warmUps.drop()
+  await warmUps.prepare([key, { ...key, provider: 'yahoo' }])
   t.match(warmUps.findWait(key), { why: /2 of 2/ }, 'what was sent today still counts')
   await warmUps.stop()
   t.match(
-    listWarmUps(database.read, { workspaceId: 'service' }).map(({ provider, ended }) => [provider, ended]),
+    (await listWarmUps(database.read, { workspaceId: 'service' })).map(({ provider, ended }) => [provider, ended]),
     [
       ['*', 1],
       ['google', 0],
@@ -144,6 +149,7 @@ t.test('a claim whose reservation is not written is given back', async (t) => {
     throw new Error('no space')
   }
   const warmUps = new WarmUps({ read: database.read, commit, clock: () => now, log, readPlan: () => [1] })
+  await warmUps.prepare([key])
   await t.rejects(warmUps.claim(key)?.isReserved ?? Promise.resolve(), { message: 'no space' })
   t.equal(warmUps.findWait(key), null)
 })

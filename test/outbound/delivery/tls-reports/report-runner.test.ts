@@ -38,13 +38,13 @@ t.test('all receivers of a report are called at once', async (t) => {
   await deps.commit([planReport(day, 'b.test', 0)])
   const planned = { day, domain: 'b.test', state: 'waiting', attempts: 0, uris: [] } as const
   await deps.commit([moveReport(planned, { state: 'posting', dueAt: 0, attempts: 0, uris, reason: '' })])
-  const [due] = readDueReports(deps.read, noon, 5)
+  const [due] = await readDueReports(deps.read, noon, 5)
   if (due === undefined) throw new Error('it is not due')
   const step = takeReportStep(deps, due)
   await waitUntil('three calls', () => called.length === 3)
   answer()
   await step
   t.same(called.toSorted(), uris.toSorted())
-  const [left] = readDueReports(deps.read, noon + 86_400_000, 5)
+  const [left] = await readDueReports(deps.read, noon + 86_400_000, 5)
   t.match(left, { state: 'posting', attempts: 1, uris: [uris[1]] }, 'who did not take it is called again')
 })

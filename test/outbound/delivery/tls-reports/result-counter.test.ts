@@ -27,15 +27,15 @@ function session(more: Partial<TlsSessionResult> = {}): TlsSessionResult {
 const failed = (host: string, domain = 'b.test'): TlsSessionResult =>
   session({ domain, receivingHost: host, failure: { type: 'certificate-expired', detail: 'since 2020' } })
 
-function reportOf(read: Read, domain = 'b.test'): TlsReport {
+async function reportOf(read: Read, domain = 'b.test'): Promise<TlsReport> {
   const page = { day, domain, limit: 10_000 }
   const reporter = { submitter: 'z.test', contact: 'postmaster@z.test' }
-  return buildReport({ day, domain }, reporter, policiesOf(read, page), resultsOf(read, page))
+  return buildReport({ day, domain }, reporter, await policiesOf(read, page), await resultsOf(read, page))
 }
 
 t.test('the report has the form of RFC 8460, section 4.4', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database)
+  const counter = await TlsResultCounter.open(database, noon)
   const sts = {
     type: 'sts' as const,
     strings: ['version: STSv1', 'mode: testing', 'mx: *.mail.b.test', 'max_age: 86400'],
@@ -48,7 +48,7 @@ t.test('the report has the form of RFC 8460, section 4.4', async (t) => {
   counter.count({ ...failed('mx1.mail.b.test'), policy: sts })
   counter.count(session({ policy: sts, failure: { type: 'sts-policy-fetch-error', detail: '' }, receivingHost: null }))
   await counter.flush()
-  t.same(reportOf(database.read), {
+  t.same(await reportOf(database.read), {
     'organization-name': 'z.test',
     'date-range': { 'start-datetime': '2026-11-23T00:00:00Z', 'end-datetime': '2026-11-23T23:59:59Z' },
     'contact-info': 'postmaster@z.test',
@@ -89,7 +89,7 @@ t.test('the report has the form of RFC 8460, section 4.4', async (t) => {
 
 t.test('beyond the limit of a domain, faults are counted without their hosts', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database, {
+  const counter = await TlsResultCounter.open(database, noon, {
     domains: 2,
     domainsOfOwner: 9,
     rowsOfDomain: 3,
@@ -99,7 +99,7 @@ t.test('beyond the limit of a domain, faults are counted without their hosts', a
   for (let at = 0; at < 50; at += 1) t.ok(counter.count(failed(`mx${at}.b.test`)))
   t.ok(counter.count(failed('mx0.b.test')), 'a row that is there is counted in full')
   await counter.flush()
-  const [policy] = reportOf(database.read).policies
+  const [policy] = (await reportOf(database.read)).policies
   t.equal(policy?.summary['total-failure-session-count'], 51)
   const details = policy?.['failure-details'] ?? []
   t.equal(details.length, 4)
@@ -109,7 +109,7 @@ t.test('beyond the limit of a domain, faults are counted without their hosts', a
 
 t.test('further domains, rows and policies are left out', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database, {
+  const counter = await TlsResultCounter.open(database, noon, {
     domains: 2,
     domainsOfOwner: 9,
     rowsOfDomain: 10,
@@ -117,27 +117,29 @@ t.test('further domains, rows and policies are left out', async (t) => {
     rows: 3,
   })
   const sts = (strings: readonly string[]): TlsSessionResult => session({ policy: { type: 'sts', strings, hosts: [] } })
-  t.same(
-    [sts(['1']), sts(['2']), sts(['3']), sts(['1'])].map((one) => counter.count(one)),
-    [true, true, false, true],
-  )
+  t.same(await Promise.all([sts(['1']), sts(['2']), sts(['3']), sts(['1'])].map((one) => counter.count(one))), [
+    true,
+    true,
+    false,
+    true,
+  ])
   t.ok(counter.count(session({ domain: 'c.test' })))
   t.notOk(counter.count(session({ domain: 'd.test' })), 'a third domain')
   await counter.flush()
-  const again = new TlsResultCounter(database, {
+  const again = await TlsResultCounter.open(database, noon, {
     domains: 9,
     domainsOfOwner: 9,
     rowsOfDomain: 10,
     policiesOfDomain: 2,
     rows: 3,
   })
-  t.notOk(again.count(session({ domain: 'd.test' })), 'what is stored counts after a restart')
-  t.ok(again.count(session({ domain: 'd.test', at: noon + 86_400_000 })), 'a new day begins anew')
+  t.notOk(await again.count(session({ domain: 'd.test' })), 'what is stored counts after a restart')
+  t.ok(await again.count(session({ domain: 'd.test', at: noon + 86_400_000 })), 'a new day begins anew')
 })
 
 t.test('who makes up many names leaves room for others', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database)
+  const counter = await TlsResultCounter.open(database, noon)
   const counted = Array.from({ length: 300 }, (_, at) => counter.count(session({ domain: `x${at}.evil.test` })))
   t.equal(counted.filter(Boolean).length, 200)
   t.ok(counter.count(session({ domain: 'x0.evil.test' })))
@@ -146,11 +148,11 @@ t.test('who makes up many names leaves room for others', async (t) => {
 
 t.test('of a policy that is very long its beginning is stored', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database)
+  const counter = await TlsResultCounter.open(database, noon)
   const strings = Array.from({ length: 200 }, (_, at) => `${at} `.padEnd(600, 'x'))
   counter.count(session({ policy: { type: 'tlsa', strings, hosts: strings } }))
   await counter.flush()
-  const [stored] = reportOf(database.read).policies
+  const [stored] = (await reportOf(database.read)).policies
   t.equal(stored?.policy['policy-string']?.length, 8)
   t.equal(stored?.policy['mx-host']?.join('').length, 4_000)
 })
@@ -163,7 +165,7 @@ t.test('a disk that takes no more loses nothing', async (t) => {
     commit: (writes: Parameters<typeof database.commit>[0]) =>
       isFull ? Promise.reject(new StorageFault('SQLITE_FULL', 'the disk is full')) : database.commit(writes),
   }
-  const counter = new TlsResultCounter(store)
+  const counter = await TlsResultCounter.open(store, noon)
   counter.count(session())
   const flushing = counter.flush()
   counter.count(session())
@@ -171,5 +173,5 @@ t.test('a disk that takes no more loses nothing', async (t) => {
   isFull = false
   await counter.flush()
   await counter.flush()
-  t.equal(reportOf(database.read).policies[0]?.summary['total-successful-session-count'], 2)
+  t.equal((await reportOf(database.read)).policies[0]?.summary['total-successful-session-count'], 2)
 })

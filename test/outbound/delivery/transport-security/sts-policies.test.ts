@@ -15,7 +15,7 @@ const failure: TlsFailure = { type: 'sts-policy-fetch-error', detail: 'HTTP stat
 interface Bench {
   readonly database: Database
   /** Opens the policies as after a start. */
-  readonly open: () => StsPolicies
+  readonly open: () => Promise<StsPolicies>
   readonly fetched: string[]
   readonly failures: string[]
   now: number
@@ -38,8 +38,8 @@ async function bench(t: Test): Promise<Bench> {
     maxWait: 60_000,
     record: idRecord('1'),
     answer: policy,
-    open: () => {
-      const policies = new StsPolicies({
+    open: async () => {
+      const policies = await StsPolicies.open({
         read: database.read,
         commit: database.commit,
         clock: () => self.now,
@@ -63,7 +63,7 @@ async function bench(t: Test): Promise<Bench> {
 
 t.test('a policy is fetched once, and again when its id changes', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   t.match(await policies.find('b.test'), policy)
   t.match(await policies.find('b.test'), policy)
   b.now += 120_000
@@ -79,14 +79,14 @@ t.test('a policy is fetched once, and again when its id changes', async (t) => {
 
 t.test('domains that send mail at the same time cause one fetch', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   await Promise.all(Array.from({ length: 10 }, () => policies.find('b.test')))
   t.same(b.fetched, ['b.test'])
 })
 
 t.test('without a record there is no policy, and no fetch', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   for (const record of [
     { kind: 'no-domain' },
     { kind: 'failure', detail: 'SERVFAIL' },
@@ -101,8 +101,8 @@ t.test('without a record there is no policy, and no fetch', async (t) => {
 
 t.test('a policy holds until its time is over, whatever DNS and HTTPS say, and across a restart', async (t) => {
   const b = await bench(t)
-  await b.open().find('b.test')
-  const policies = b.open()
+  await (await b.open()).find('b.test')
+  const policies = await b.open()
   b.record = { kind: 'no-domain' }
   b.answer = failure
   b.now += 7 * day - 1
@@ -113,7 +113,7 @@ t.test('a policy holds until its time is over, whatever DNS and HTTPS say, and a
 
 t.test('mode none is no policy', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   b.answer = { mode: 'none', patterns: [], maxAge: day }
   t.equal(await policies.find('b.test'), null)
   b.now += 120_000
@@ -123,7 +123,7 @@ t.test('mode none is no policy', async (t) => {
 
 t.test('after a fetch that failed there is none for five minutes', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   b.answer = failure
   t.equal(await policies.find('b.test'), null)
   b.now += 299_999
@@ -142,7 +142,7 @@ t.test('mail waits for the first policy of its domain for a limited time, and th
   b.answer = new Promise((resolve) => {
     arrive = resolve
   })
-  const policies = b.open()
+  const policies = await b.open()
   t.equal(await policies.find('b.test'), null)
   b.maxWait = 60_000
   t.equal(await policies.find('b.test'), null, 'the next message does not wait again')
@@ -153,7 +153,7 @@ t.test('mail waits for the first policy of its domain for a limited time, and th
 
 t.test('policies in use are refreshed after a day', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   await policies.find('b.test')
   b.now += day - 1
   await policies.refresh()
@@ -177,7 +177,7 @@ t.test('policies that cannot be refreshed do not keep the others from it', async
   const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 70)
     insert into sts_policies select printf('d%02d.test', i), '1', 'enforce', '["mx.test"]', ?, ? from n`
   await b.database.commit([{ sql, parameters: [7 * day, b.now - 2 * day] }])
-  const policies = b.open()
+  const policies = await b.open()
   b.answer = failure
   for (let round = 0; round < 2; round++) {
     await policies.refresh()
@@ -192,28 +192,28 @@ t.test('there is room for 5,000 policies, on disk too; the one used least recent
   const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)
     insert into sts_policies select printf('d%04d.test', i), '1', 'enforce', '["mx.test"]', ?, ? from n`
   await b.database.commit([{ sql, parameters: [7 * day, b.now] }])
-  const policies = b.open()
+  const policies = await b.open()
   t.match(await policies.find('d0001.test'), { patterns: ['mx.test'] })
   t.match(await policies.find('b.test'), policy)
-  const count = (): unknown => b.database.read('select count(*) as count from sts_policies', [])
-  await waitUntil('the row is gone', async () => JSON.stringify(count()) === '[{"count":5000}]')
+  const count = async (): Promise<unknown> => b.database.read('select count(*) as count from sts_policies', [])
+  await waitUntil('the row is gone', async () => JSON.stringify(await count()) === '[{"count":5000}]')
   t.equal(policies.size, 5_000)
   t.same(
-    b.database.read("select domain from sts_policies where domain in ('d0001.test', 'd0002.test', 'b.test')", []),
+    await b.database.read("select domain from sts_policies where domain in ('d0001.test', 'd0002.test', 'b.test')", []),
     [{ domain: 'b.test' }, { domain: 'd0001.test' }],
   )
 })
 
 t.test('who makes up many names pushes out no policy of others, in memory or on disk', async (t) => {
   const b = await bench(t)
-  const policies = b.open()
+  const policies = await b.open()
   await policies.find('b.test')
   for (let name = 0; name < 150; name += 1) await policies.find(`x${name}.evil.test`)
   t.equal(policies.size, 101)
   t.match(await policies.find('b.test'), policy)
   t.equal(b.fetched.length, 151)
   await policies.stop()
-  const reopened = b.open()
+  const reopened = await b.open()
   t.ok(reopened.size <= 102)
   t.match(await reopened.find('b.test'), policy)
   t.match(await reopened.find('x149.evil.test'), policy, 'the newest of theirs are kept')
@@ -226,7 +226,7 @@ t.test('slow answers of one owner hold up no fetch of others', async (t) => {
   b.answer = new Promise((resolve) => {
     finish = resolve
   })
-  const policies = b.open()
+  const policies = await b.open()
   const slow = Array.from({ length: 30 }, (_, name) => policies.find(`x${name}.evil.test`))
   await waitUntil('three of them', () => b.fetched.length === 3)
   b.answer = policy

@@ -7,13 +7,13 @@ t.test('by the id of the answer, in the workspace alone', async (t) => {
   const { daemon, workspaceId, otherWorkspaceId, rest, rows } = await testDaemon(t)
   const body = { from: 'app@a.test', to: ['bob@b.test'], subject: 'a', text: 'a' }
   const { id } = (await rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>()
-  const [row] = rows<{ message_id: string }>('select message_id from emails where id = ?', id)
+  const [row] = await rows<{ message_id: string }>('select message_id from emails where id = ?', id)
   const messageId = row?.message_id.slice(1, -1) ?? ''
   const { read } = daemon.database
-  t.same(findEmailsOfRequest(read, { workspaceId, messageId }), [id])
-  t.same(findEmailsOfRequest(read, { workspaceId: otherWorkspaceId, messageId }), [])
-  t.same(findEmailsOfRequest(read, { workspaceId, messageId: messageId.replace(/@.*/, '@elsewhere.test') }), [])
+  t.same(await findEmailsOfRequest(read, { workspaceId, messageId }), [id])
+  t.same(await findEmailsOfRequest(read, { workspaceId: otherWorkspaceId, messageId }), [])
+  t.same(await findEmailsOfRequest(read, { workspaceId, messageId: messageId.replace(/@.*/, '@elsewhere.test') }), [])
   for (const other of ['', 'a@b.test', '@', id.slice(1)]) {
-    t.same(findEmailsOfRequest(read, { workspaceId, messageId: other }), [])
+    t.same(await findEmailsOfRequest(read, { workspaceId, messageId: other }), [])
   }
 })

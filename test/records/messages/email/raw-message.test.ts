@@ -30,7 +30,7 @@ t.test('a large message is read on a thread, from a spool file or from its row',
 t.test('a short message, and one that does not exist, are read here', async (t) => {
   const { database } = await temporaryDatabase(t, { spool: true })
   const read = withElsewhere(database.read, () => Promise.reject(new Error('it is not large')))
-  await database.commit(storeMessage(database.read, 'one', Buffer.from('short')))
+  await database.commit(await storeMessage(database.read, 'one', Buffer.from('short')))
   t.equal((await readLargeRaw(read, key))?.toString(), 'short')
   t.equal(await readLargeRaw(read, { ...key, emailId: 'none' }), undefined)
   t.equal(await readLargeRaw(read, { ...key, workspaceId: 'other' }), undefined)

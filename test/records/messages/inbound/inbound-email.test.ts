@@ -56,8 +56,10 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   at,
   ...content,
 })
-const waiting = ({ read }: Database): string[] =>
-  unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 }).map(({ id }) => id)
+const waiting = async ({ read }: Database): Promise<string[]> =>
+  (await unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 })).map(
+    ({ id }) => id,
+  )
 
 t.test('feedback before processing is kept', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -65,7 +67,7 @@ t.test('feedback before processing is kept', async (t) => {
   await commit(storeInbound(mail('a'), raw))
   await commit([setSpamStatus({ ...place('a'), status: 'clean' })])
   await commit([markProcessed({ ...ofWorkspace('a'), spam_status: 'spam', spam_score: 900 })])
-  t.match(inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
+  t.match(await inboundById(read, place('a')), [{ status: 'processed', spam_status: 'clean', spam_score: 900 }])
 })
 
 t.test('a stored message waits until it is processed, once', async (t) => {
@@ -76,20 +78,22 @@ t.test('a stored message waits until it is processed, once', async (t) => {
     ...storeInbound(mail('a'), raw),
     ...storeInbound(mail('c', { received_at: 5 }), raw),
   ])
-  t.same(waiting(database), ['c', 'a', 'b'], 'the oldest first')
+  t.same(await waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 }).map(({ id }) => id),
+    (await unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 })).map(
+      ({ id }) => id,
+    ),
     ['b'],
   )
-  t.match(inboundById(read, place('a')), [
+  t.match(await inboundById(read, place('a')), [
     { status: 'received', size: raw.length, spam_score: null, processed_at: null },
   ])
   await commit([markProcessed(ofWorkspace('a'))])
-  t.match(inboundById(read, place('a')), [
+  t.match(await inboundById(read, place('a')), [
     { status: 'processed', subject: 'Hello', spam_score: 120, processed_at: 2000 },
   ])
   await commit([markFailed({ ...place('b'), at: 2000 })])
-  t.match(inboundById(read, place('b')), [{ status: 'failed', subject: '', processed_at: 2000 }])
+  t.match(await inboundById(read, place('b')), [{ status: 'failed', subject: '', processed_at: 2000 }])
   t.same(await readInboundRaw(read, place('b')), raw, 'its bytes stay')
   for (const again of [
     markProcessed(ofWorkspace('a')),
@@ -97,23 +101,23 @@ t.test('a stored message waits until it is processed, once', async (t) => {
     markFailed({ ...place('a'), at: 1 }),
   ])
     await t.rejects(commit([again]), WriteConflict)
-  t.same(waiting(database), ['c'])
+  t.same(await waiting(database), ['c'])
 })
 
 t.test('records of another workspace, and reports, are not found', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit([...storeInbound(mail('a'), raw), ...storeInbound(mail('r', { kind: 'report' }), raw)])
-  t.same(inboundById(read, place('a', 'ws_2')), [])
-  t.notOk(hasInboundRaw(read, place('a', 'ws_2')))
-  t.same(inboundById(read, place('r')), [])
+  t.same(await inboundById(read, place('a', 'ws_2')), [])
+  t.notOk(await hasInboundRaw(read, place('a', 'ws_2')))
+  t.same(await inboundById(read, place('r')), [])
   t.same(await listInbound(read, { workspaceId: 'ws_2' }, { offset: 0, limit: 10 }), [])
   t.same(
     (await listInbound(read, { workspaceId: 'ws_1' }, { offset: 0, limit: 10 })).map(({ id }) => id),
     ['a'],
   )
   await t.rejects(commit([removeInbound(place('a', 'ws_2')), removeInboundRaw(place('a', 'ws_2'))]), WriteConflict)
-  t.equal(inboundById(read, place('a')).length, 1)
+  t.equal((await inboundById(read, place('a'))).length, 1)
   await commit([removeInbound(place('a')), removeInboundRaw(place('a'))])
   t.equal(await readInboundRaw(read, place('a')), undefined)
 })
@@ -222,18 +226,19 @@ t.test('bytes are removed first and records later; unprocessed messages keep bot
     ...storeInbound(mail('young', { received_at: 9000 }), raw),
     markProcessed(ofWorkspace('young')),
   ])
-  const count = (table: string): number => read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
+  const count = async (table: string): Promise<number> =>
+    (await read<{ n: number }>(`select count(*) as n from ${table}`, []))[0]?.n ?? -1
   const bytesOnly = { messagesBefore: 5000, eventsBefore: 0 }
   const purge = new InboundPurge(database, bytesOnly)
   t.equal(await purge.step(), true)
   t.equal(await purge.step(), false)
   t.equal(await purge.step(), false, 'and then there is nothing to do')
-  t.same([count('inbound_raw'), count('inbound_emails')], [2, 252])
+  t.same([await count('inbound_raw'), await count('inbound_emails')], [2, 252])
   const all = { messagesBefore: 5000, eventsBefore: 5000 }
   const rest = new InboundPurge(database, all)
   while (await rest.step());
-  t.same([count('inbound_raw'), count('inbound_emails')], [2, 2])
-  t.same(waiting(database), ['waits'])
+  t.same([await count('inbound_raw'), await count('inbound_emails')], [2, 2])
+  t.same(await waiting(database), ['waits'])
   t.same(verifyData(file), [])
   await commit([{ sql: "delete from inbound_raw where inbound_id = 'waits'", parameters: [] }])
   t.match(verifyData(file), [{ check: 'inbound-raw' }])
@@ -244,11 +249,11 @@ t.test('a record that is stored as processed is the one that processing leaves',
   const { read, commit } = database
   const known = mail('a', { arrival: { earlyTalker: true, listings: [], allowListings: [], spamReason: 'x' } })
   await commit([...storeInbound(known, raw), markProcessed({ ...ofWorkspace('a'), from_email: 'Bob@B.test' })])
-  const [later] = inboundById(read, place('a'))
+  const [later] = await inboundById(read, place('a'))
   await commit([removeInbound(place('a')), removeInboundRaw(place('a'))])
   const record = toProcessed(toUnprocessed(known, raw.length), { ...ofWorkspace('a'), from_email: 'Bob@B.test' })
   await commit(storeRecord(record, raw))
-  const [early] = inboundById(read, place('a'))
+  const [early] = await inboundById(read, place('a'))
   t.equal(early?.from_key, 'bob@b.test')
   t.same(early, later)
   t.same(await readInboundRaw(read, place('a')), raw)

@@ -6,7 +6,7 @@ import { runSql } from '../../../helpers/database/run-sql.js'
 
 t.test('leases', async (t) => {
   const { database, file } = await temporaryDatabase(t)
-  t.same(readExpiredLeases(database.read, 1_000), { count: 0, oldestId: null })
+  t.same(await readExpiredLeases(database.read, 1_000), { count: 0, oldestId: null })
   const rows: readonly (readonly [id: string, next: number, leased: number])[] = [
     ['due', 500, 0],
     ['under-way', 1_001, 1],
@@ -20,5 +20,5 @@ t.test('leases', async (t) => {
         next_attempt_at, leased, held, noticed) values ('${id}', 'e', 'w', 'b@b.test', 'b.test', 1, 1, 0, ${next}, ${leased}, 0, 0)`,
     )
   }
-  t.same(readExpiredLeases(database.read, 1_000), { count: 2, oldestId: 'oldest' })
+  t.same(await readExpiredLeases(database.read, 1_000), { count: 2, oldestId: 'oldest' })
 })

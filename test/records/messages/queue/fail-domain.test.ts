@@ -15,5 +15,5 @@ t.test('it fails whatever holds it', async (t) => {
   }
   const gone = { workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 }
   t.equal(await failMailOfDomain(database, gone), allHolds.length)
-  t.same(database.read('select held from queue', []), [])
+  t.same(await database.read('select held from queue', []), [])
 })

@@ -37,17 +37,8 @@ t.test('each thing that a rule names has to fit', async (t) => {
     [entry('x@e.test', 'ws_2'), 'app@a.test', 'workspace'],
     [entry('x@e.test', 'service'), 'app@a.test', null],
   ]
-  for (const [one, sender, expected] of rows) t.equal(match(one, () => sender)?.id ?? null, expected, one.recipient)
-  t.equal(
-    match(entry('x@c.test'), () => null),
-    null,
-    'an email that is gone has no sender',
-  )
-})
-
-t.test('a sender is read only for rules that name one', async (t) => {
-  const match = compileHoldRules([rule('a', { domain: parseDomainName('b.test') }), rule('b', { pattern: '*@c.test' })])
-  for (const to of ['x@b.test', 'x@c.test', 'x@d.test']) match(entry(to), () => t.fail('read') as never)
+  for (const [one, sender, expected] of rows) t.equal(match(one, sender)?.id ?? null, expected, one.recipient)
+  t.equal(match(entry('x@c.test'), null), null, 'an email that is gone has no sender')
 })
 
 t.test('pieces match as the wildcard says', async () => {
@@ -82,12 +73,12 @@ t.test(
       ],
       ownerOf,
     )
-    const heldBy = (workspaceId: string, sender: string) => match(entry('c@c.test', workspaceId), () => sender)?.id
+    const heldBy = (workspaceId: string, sender: string) => match(entry('c@c.test', workspaceId), sender)?.id
     t.equal(heldBy('ws_2', 'x@x.test'), 'whole')
     t.equal(heldBy('ws_3', 'x@x.test'), undefined, 'another owner')
     t.equal(heldBy('ws_3', 'x@A.test'), 'domain', 'the domain has moved there')
     t.equal(heldBy('ws_3', 'x@b.test'), undefined, 'a rule of the operator names its workspace')
     const given = compileHoldRules([rule('whole', { workspace_id: 'ws_3', owner: 'anna', reason: 'bounces' })], ownerOf)
-    t.equal(given(entry('c@c.test', 'ws_3'), () => null)?.id, 'whole', 'the workspace that was given away stays held')
+    t.equal(given(entry('c@c.test', 'ws_3'), null)?.id, 'whole', 'the workspace that was given away stays held')
   },
 )

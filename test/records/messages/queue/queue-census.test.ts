@@ -19,7 +19,7 @@ async function fill(database: Database, count: number): Promise<void> {
 t.test('entries are counted by state, domain and reason', async (t) => {
   const { database } = await temporaryDatabase(t)
   await fill(database, 6)
-  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const ids = (await database.read<{ id: string }>('select id from queue order by id', [])).map(({ id }) => id)
   const change = (id: string | undefined, set: string): Promise<void> =>
     database.commit([{ sql: `update queue set ${set} where id = ?`, parameters: [id] }])
   await change(ids[0], 'held = 1')
@@ -53,7 +53,7 @@ t.test('entries are counted by provider, and by reason within each', async (t) =
   const to = ['gmail.com', 'gmail.com', 'gmail.com', 'gmail.com', 'a.test', 'a.test', 'a.test', 'b.test']
   const { writes } = bulkEmail({ workspaceId: 'ws_1', to: to.map((domain, at) => `r${at}@${domain}`), at: NOW - 1_000 })
   await database.commit(writes)
-  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const ids = (await database.read<{ id: string }>('select id from queue order by id', [])).map(({ id }) => id)
   const change = (at: number, table: string, set: string): Promise<void> =>
     database.commit([{ sql: `update ${table} set ${set} where id = ?`, parameters: [ids[at]] }])
   const later = `attempts = 1, next_attempt_at = ${NOW + 60_000}`
@@ -104,7 +104,7 @@ t.test('entries are counted by provider, and by reason within each', async (t) =
 t.test('entries are counted by age, those for later as none', async (t) => {
   const { database } = await temporaryDatabase(t)
   await fill(database, 7)
-  const ids = database.read<{ id: string }>('select id from queue order by id', []).map(({ id }) => id)
+  const ids = (await database.read<{ id: string }>('select id from queue order by id', [])).map(({ id }) => id)
   const now = 10 * 86_400_000
   const [minute, hour] = [60_000, 3_600_000]
   const ages = [5 * minute, 5 * minute + 1, hour, hour + 1, 2 * 24 * hour, 5 * 24 * hour, -hour]
@@ -119,7 +119,7 @@ t.test('a long queue is counted in steps, once for all callers', async (t) => {
   const { database } = await temporaryDatabase(t)
   await fill(database, 1_600)
   let reads = 0
-  const read: Database['read'] = (...given) => {
+  const read: Database['read'] = async (...given) => {
     reads += 1
     return database.read(...given)
   }
@@ -134,7 +134,7 @@ t.test('a long queue is counted in steps, once for all callers', async (t) => {
 t.test('a count that fails is the error of its caller, and the next one counts again', async (t) => {
   const { database } = await temporaryDatabase(t)
   let broken = true
-  const read: Database['read'] = (...given) => {
+  const read: Database['read'] = async (...given) => {
     if (broken) throw new Error('no database')
     return database.read(...given)
   }

@@ -57,9 +57,9 @@ t.test('pages have each entry of the filter once, in order', async (t) => {
 t.test('indexes find held entries, those being sent, and those of a domain', async (t) => {
   const { database } = await temporaryDatabase(t)
   const plans: string[] = []
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     plans.push(
-      ...database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map(({ detail }) => detail),
+      ...(await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map(({ detail }) => detail),
     )
     return database.read(sql, parameters)
   }

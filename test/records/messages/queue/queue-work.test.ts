@@ -19,13 +19,13 @@ async function openWork(
     changes += 1
   }
   return {
-    work: new QueueWork({ read: database.read, commit, clock: () => 5_000, onQueueChanged }),
+    work: await QueueWork.open({ read: database.read, commit, clock: () => 5_000, onQueueChanged }),
     changes: () => changes,
   }
 }
 
-const count = ({ read }: Database, what: string): number =>
-  read<{ n: number }>(`select count(*) as n from ${what}`, [])[0]?.n ?? -1
+const count = async ({ read }: Database, what: string): Promise<number> =>
+  (await read<{ n: number }>(`select count(*) as n from ${what}`, []))[0]?.n ?? -1
 
 const ended = (work: QueueWork): Promise<unknown> =>
   waitUntil('the end', () => work.show()?.state !== 'running' && work.show() !== null)
@@ -38,8 +38,8 @@ t.test('all matching entries are changed, and each change is in the audit log', 
   await t.rejects(work.start('release', { domain: 'a.test' }, actor), /another act on the queue is running/)
   await ended(work)
   t.match(work.show(), { state: 'completed', changed: 240, missed: 0, endedAt: 5_000, error: null })
-  t.equal(count(database, 'queue where held = 1'), 240)
-  t.equal(count(database, "audit_log where action = 'queue.held' and actor = 'user-1'"), 240)
+  t.equal(await count(database, 'queue where held = 1'), 240)
+  t.equal(await count(database, "audit_log where action = 'queue.held' and actor = 'user-1'"), 240)
   t.equal(changes(), 3, 'the runner hears of each portion')
 
   await work.start('hold', { status: 'held' }, actor)
@@ -47,8 +47,8 @@ t.test('all matching entries are changed, and each change is in the audit log', 
   t.match(work.show(), { state: 'completed', changed: 0, missed: 240 }, 'held entries are not held again')
   await work.start('delete', { workspaceId: 'ws_1' }, actor)
   await ended(work)
-  t.equal(count(database, 'queue'), 0)
-  t.equal(count(database, "recipients where status = 'failed'"), 250)
+  t.equal(await count(database, 'queue'), 0)
+  t.equal(await count(database, "recipients where status = 'failed'"), 250)
 })
 
 t.test('a stop leaves the rest as it was', async (t) => {
@@ -57,8 +57,8 @@ t.test('a stop leaves the rest as it was', async (t) => {
   await work.start('hold', { workspaceId: 'ws_1' }, actor)
   await work.stop()
   t.match(work.show(), { state: 'stopped' })
-  t.equal(count(database, 'queue where held = 1'), work.show()?.changed)
-  t.ok(count(database, 'queue where held = 0') > 0)
+  t.equal(await count(database, 'queue where held = 1'), work.show()?.changed)
+  t.ok((await count(database, 'queue where held = 0')) > 0)
 })
 
 t.test('after a restart the work is shown as interrupted, and goes on', async (t) => {
@@ -67,19 +67,19 @@ t.test('after a restart the work is shown as interrupted, and goes on', async (t
   const deps = { read: database.read, commit: database.commit, clock: () => 6_000, onQueueChanged: () => undefined }
   await work.start('hold', { workspaceId: 'ws_1' }, actor)
   await work.close()
-  const next = new QueueWork(deps)
-  const held = count(database, 'queue where held = 1')
+  const next = await QueueWork.open(deps)
+  const held = await count(database, 'queue where held = 1')
   t.ok(held < 250)
   const filter = { workspaceId: 'ws_1' }
   t.match(next.show(), { state: 'interrupted', act: 'hold', filter, changed: held, startedAt: 5_000, endedAt: null })
   await next.start('hold', filter, actor)
   await ended(next)
   t.match(next.show(), { state: 'completed', changed: 250 - held, missed: held })
-  t.equal(count(database, "audit_log where action = 'queue.held'"), 250, 'none was changed twice')
-  t.equal(new QueueWork(deps).show(), null, 'what is complete was not interrupted')
+  t.equal(await count(database, "audit_log where action = 'queue.held'"), 250, 'none was changed twice')
+  t.equal((await QueueWork.open(deps)).show(), null, 'what is complete was not interrupted')
   await next.start('release', filter, actor)
   await next.stop()
-  t.equal(new QueueWork(deps).show(), null, 'nor is what was stopped')
+  t.equal((await QueueWork.open(deps)).show(), null, 'nor is what was stopped')
 })
 
 t.test('a database that takes no writes refuses the start, and ends the work with its error', async (t) => {

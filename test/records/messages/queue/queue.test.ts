@@ -39,17 +39,17 @@ async function entryOf(
 ): Promise<QueueEntry> {
   const { writes, email } = bulkEmail({ workspaceId: 'ws_1', to, at: 1000, ...more })
   await database.commit(writes)
-  const [row] = database.read<{ id: string }>('select id from queue where email_id = ?', [email.id])
+  const [row] = await database.read<{ id: string }>('select id from queue where email_id = ?', [email.id])
   return read(database, row?.id ?? '')
 }
 
-function read(database: Database, id: string): QueueEntry {
-  const [entry] = entryById(database.read, { id })
+async function read(database: Database, id: string): Promise<QueueEntry> {
+  const [entry] = await entryById(database.read, { id })
   if (entry === undefined) throw new Error(`no entry ${id}`)
   return entry
 }
 
-const listEntries = (database: Database, filter: QueueFilter = {}): ListedEntry[] =>
+const listEntries = (database: Database, filter: QueueFilter = {}): Promise<ListedEntry[]> =>
   listPage(database.read, { ...filter, after: '', limit: 1_000 })
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
@@ -63,16 +63,16 @@ t.test('a lease counts the attempt, and is granted once', async (t) => {
     database.commit([lease(entry, 9000)]),
   ])
   t.same(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-  t.match(read(database, entry.id), { attempts: 1, next_attempt_at: 9000, leased: 1 })
+  t.match(await read(database, entry.id), { attempts: 1, next_attempt_at: 9000, leased: 1 })
   await t.rejects(
     database.commit([lease({ ...entry, attempts: 1 }, 9500)]),
     WriteConflict,
     'nor when it was moved since it was read',
   )
   await database.commit([releaseLease({ id: entry.id, at: 2000 })])
-  t.match(read(database, entry.id), { attempts: 0, next_attempt_at: 2000, leased: 0 })
+  t.match(await read(database, entry.id), { attempts: 0, next_attempt_at: 2000, leased: 0 })
   await database.commit([releaseLease({ id: entry.id, at: 3000 })])
-  t.match(read(database, entry.id), { attempts: 0, next_attempt_at: 2000 }, 'what is not leased is not released')
+  t.match(await read(database, entry.id), { attempts: 0, next_attempt_at: 2000 }, 'what is not leased is not released')
 })
 
 t.test('a deferral ends the lease, and a held entry gets none', async (t) => {
@@ -80,14 +80,14 @@ t.test('a deferral ends the lease, and a held entry gets none', async (t) => {
   const entry = await entryOf(database)
   await database.commit([lease(entry, 9000)])
   await database.commit([deferEntry({ id: entry.id, at: 5000, noticed: 1, lastResponse: '450 later' })])
-  const later = read(database, entry.id)
+  const later = await read(database, entry.id)
   t.match(later, { attempts: 1, next_attempt_at: 5000, leased: 0, noticed: 1, last_response: '450 later' })
   await database.commit([holdEntry(entry.id, 0)])
   await t.rejects(database.commit([lease(later, 9000)]), WriteConflict)
   await database.commit([releaseEntry(entry.id, 0)])
   await database.commit([lease(later, 9000)])
   await database.commit([removeEntry({ id: entry.id })])
-  t.same(entryById(database.read, { id: entry.id }), [])
+  t.same(await entryById(database.read, { id: entry.id }), [])
 })
 
 t.test(
@@ -102,16 +102,16 @@ t.test(
     t.equal(holdRestoredQueue(db), 1)
     t.equal(db.prepare('select hold_rule from queue').pluck().get(), null)
     db.close()
-    t.match(read(database, restored.id), { held: 1, waits_for: RESTORED })
+    t.match(await read(database, restored.id), { held: 1, waits_for: RESTORED })
     await database.commit([releaseEntry(restored.id, 0)])
-    t.match(read(database, restored.id), { held: 0, waits_for: null })
+    t.match(await read(database, restored.id), { held: 0, waits_for: null })
     const waiting = await entryOf(database, 'y@b.test')
     await database.commit([
       { sql: 'update queue set waits_for = ? where id = ?', parameters: ['mx.b.test', waiting.id] },
       holdEntry(waiting.id, 0),
       releaseEntry(waiting.id, 0),
     ])
-    t.match(read(database, waiting.id), { held: 0, waits_for: 'mx.b.test' })
+    t.match(await read(database, waiting.id), { held: 0, waits_for: 'mx.b.test' })
   },
 )
 
@@ -128,16 +128,18 @@ t.test('after a crash interrupted attempts are repeated, each later the more att
   const waiting = await entryOf(database, 'y@b.test', { at: 7_000_000 })
   await database.commit([recoverLeases({ at: 10_000 })])
   t.same(
-    entries
-      .map(({ id }) => read(database, id))
-      .map(({ next_attempt_at, leased, attempts }) => [next_attempt_at, leased, attempts]),
+    (await Promise.all(entries.map(({ id }) => read(database, id)))).map(({ next_attempt_at, leased, attempts }) => [
+      next_attempt_at,
+      leased,
+      attempts,
+    ]),
     [
       [10_000, 0, 1],
       [40_000, 0, 2],
       [130_000, 0, 5],
     ],
   )
-  t.equal(read(database, waiting.id).next_attempt_at, 7_000_000, 'what was not leased waits as it did')
+  t.equal((await read(database, waiting.id)).next_attempt_at, 7_000_000, 'what was not leased waits as it did')
 })
 
 t.test('due entries of a lane are postponed, no later than their maximum age, and no attempt is counted', async (t) => {
@@ -166,28 +168,29 @@ t.test('due entries of a lane are postponed, no later than their maximum age, an
     lease(sending, 900_000),
   ])
   await postpone()
-  const now = ({ id }: QueueEntry): unknown[] => {
-    const { next_attempt_at, waits_for, attempts } = read(database, id)
+  const now = async ({ id }: QueueEntry): Promise<unknown[]> => {
+    const { next_attempt_at, waits_for, attempts } = await read(database, id)
     return [next_attempt_at, waits_for, attempts]
   }
-  t.same(now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is due a delay notification then')
-  t.same(now(noticed), [135_000, 'mx.b.test (down)', 0])
-  t.same(now(old), [135_000, 'mx.b.test (down)', 0])
-  t.same(now(overdue), [85_000, null, 0], 'it is tried in any case')
-  t.same(now(sending), [900_000, null, 1])
-  for (const other of [later, held, ...others]) t.same(now(other), [other.next_attempt_at, null, 0], other.recipient)
-  await database.commit([lease(read(database, noticed.id), 900_000)])
-  t.equal(read(database, noticed.id).waits_for, null, 'an attempt waits for nothing')
+  t.same(await now(fresh), [121_000, 'mx.b.test (down)', 0], 'its sender is due a delay notification then')
+  t.same(await now(noticed), [135_000, 'mx.b.test (down)', 0])
+  t.same(await now(old), [135_000, 'mx.b.test (down)', 0])
+  t.same(await now(overdue), [85_000, null, 0], 'it is tried in any case')
+  t.same(await now(sending), [900_000, null, 1])
+  for (const other of [later, held, ...others])
+    t.same(await now(other), [other.next_attempt_at, null, 0], other.recipient)
+  await database.commit([lease(await read(database, noticed.id), 900_000)])
+  t.equal((await read(database, noticed.id)).waits_for, null, 'an attempt waits for nothing')
   await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
-  t.match(read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
+  t.match(await read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
   await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
-  t.equal(read(database, noticed.id).next_attempt_at, 40_000, 'what is not leased is not given back')
+  t.equal((await read(database, noticed.id)).next_attempt_at, 40_000, 'what is not leased is not given back')
   await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
-  t.match(read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
+  t.match(await read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })
   for (const at of [104_000, 103_000]) await entryOf(database, `at${at}@b.test`, { at })
   await postpone(1)
   t.same(
-    database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
+    await database.read('select recipient from queue where next_attempt_at in (103000, 104000)', []),
     [{ recipient: 'at104000@b.test' }],
     'the oldest first, in portions',
   )
@@ -205,20 +208,18 @@ t.test('lists are narrowed by every filter', async (t) => {
   await commit([lease(deferred, 2000)])
   await commit([deferEntry({ id: deferred.id, at: 5000, noticed: 0, lastResponse: '450 later' }), lease(sending, 2000)])
   await commit([holdEntry(held.id, 0)])
-  const ids = (filter: QueueFilter): string[] =>
-    listEntries(database, filter)
-      .map(({ id }) => id)
-      .sort()
+  const ids = async (filter: QueueFilter): Promise<string[]> =>
+    (await listEntries(database, filter)).map(({ id }) => id).sort()
   const all = [queued, deferred, scheduled, sending, held, foreign].map(({ id }) => id).sort()
-  t.same(ids({}), all)
-  t.same(ids({ workspaceId: 'ws_2' }), [foreign.id])
-  t.same(ids({ domain: 'c.test' }), [deferred.id])
-  t.same(ids({ ids: [queued.id, 'nothing'] }), [queued.id])
+  t.same(await ids({}), all)
+  t.same(await ids({ workspaceId: 'ws_2' }), [foreign.id])
+  t.same(await ids({ domain: 'c.test' }), [deferred.id])
+  t.same(await ids({ ids: [queued.id, 'nothing'] }), [queued.id])
   for (const status of queueStatuses) {
-    const found = listEntries(database, { status, workspaceId: 'ws_1' })
+    const found = await listEntries(database, { status, workspaceId: 'ws_1' })
     t.same(found.map(queueStatusOf), [status], status)
   }
-  t.same(ids({ status: 'queued', domain: 'c.test' }), [])
+  t.same(await ids({ status: 'queued', domain: 'c.test' }), [])
 })
 
 t.test('a long list comes in pages, nothing twice and nothing left out', async (t) => {
@@ -235,7 +236,7 @@ t.test('an entry that is being attempted cannot be changed by the operator', asy
   const { database } = await temporaryDatabase(t)
   const entry = await entryOf(database)
   await database.commit([lease(entry, 9000)])
-  const [row] = listEntries(database)
+  const [row] = await listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   for (const writes of [
     [holdEntry(entry.id, 0)],
@@ -245,42 +246,42 @@ t.test('an entry that is being attempted cannot be changed by the operator', asy
   ]) {
     await t.rejects(database.commit(writes), WriteConflict)
   }
-  t.match(listEntries(database), [{ recipient_status: 'queued', leased: 1, held: 0, next_attempt_at: 9000 }])
+  t.match(await listEntries(database), [{ recipient_status: 'queued', leased: 1, held: 0, next_attempt_at: 9000 }])
 })
 
 t.test('deleting settles the recipient, once', async (t) => {
   const { database } = await temporaryDatabase(t)
   await entryOf(database)
-  const [row] = listEntries(database)
+  const [row] = await listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   await database.commit(deleteEntry(row, 5000, 'domain-deleted'))
-  t.match(database.read('select status, reason, settled_at from recipients', []), [
+  t.match(await database.read('select status, reason, settled_at from recipients', []), [
     { status: 'failed', reason: 'domain-deleted', settled_at: 5000 },
   ])
-  t.match(database.read('select status from emails', []), [{ status: 'failed' }])
+  t.match(await database.read('select status from emails', []), [{ status: 'failed' }])
   await t.rejects(database.commit(deleteEntry(row, 5000, 'operator')), WriteConflict)
-  t.equal(database.read(`select 1 from events where type = 'email.failed'`, []).length, 1)
+  t.equal((await database.read(`select 1 from events where type = 'email.failed'`, [])).length, 1)
 })
 
 t.test('a report of the service is deleted without an event', async (t) => {
   const { database } = await temporaryDatabase(t)
   await entryOf(database, 'x@b.test', { workspaceId: 'service' })
-  const [row] = listEntries(database)
+  const [row] = await listEntries(database)
   if (row === undefined) throw new Error('nothing listed')
   await database.commit(deleteEntry(row, 5000, 'operator'))
-  t.same(database.read('select 1 from events', []), [])
+  t.same(await database.read('select 1 from events', []), [])
 })
 
 t.test('an expired lease blocks nothing: its process is gone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const entries = [await entryOf(database), await entryOf(database), await entryOf(database)]
   await database.commit(entries.map((entry) => lease(entry, 9000)))
-  const [held, retried, deleted] = listEntries(database) as [ListedEntry, ListedEntry, ListedEntry]
+  const [held, retried, deleted] = (await listEntries(database)) as [ListedEntry, ListedEntry, ListedEntry]
   await database.commit([holdEntry(held.id, 9000)])
   await database.commit([retryEntry({ id: retried.id, at: 9500 })])
   await database.commit(deleteEntry(deleted, 9000, 'operator'))
   t.match(
-    listEntries(database).map((entry) => [queueStatusOf(entry), entry.next_attempt_at]),
+    (await listEntries(database)).map((entry) => [queueStatusOf(entry), entry.next_attempt_at]),
     [
       ['held', 9000],
       ['deferred', 9500],

@@ -52,7 +52,7 @@ interface Home {
   readonly database: Database
   readonly id: string
   readonly attempted: (to: string, more?: Partial<AttemptRecord>) => AttemptRecord
-  readonly email: () => Record<string, unknown>
+  readonly email: () => Promise<Record<string, unknown>>
   readonly commit: (writes: readonly Write[]) => Promise<void>
 }
 
@@ -75,7 +75,8 @@ async function storeQueued(
     database,
     id: email.id,
     commit: database.commit,
-    email: () => database.read<Record<string, unknown>>('select * from emails where id = ?', [email.id])[0] ?? {},
+    email: async () =>
+      (await database.read<Record<string, unknown>>('select * from emails where id = ?', [email.id]))[0] ?? {},
     attempted: (to, more = {}) => {
       const entry = made.entries.find(({ recipient }) => recipient === to)
       if (entry === undefined) throw new Error(`${to} is not queued`)
@@ -98,25 +99,25 @@ async function storeQueued(
   }
 }
 
-const events = (database: Database, id: string): unknown[] =>
-  database
-    .read<{ type: string; recipient: string | null; data: string }>(
+const events = async (database: Database, id: string): Promise<unknown[]> =>
+  (
+    await database.read<{ type: string; recipient: string | null; data: string }>(
       'select type, recipient, data from events where email_id = ? order by seq',
       [id],
     )
-    .map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as unknown }))
+  ).map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as unknown }))
 
 t.test('an enqueued email is complete, with its recipients in their order', async (t) => {
   const { database } = await temporaryDatabase(t)
   const to = Array.from({ length: 20 }, (_, n) => `r${n}@b.test`)
   const { id, email } = await storeQueued(database, to, ['gone@b.test'])
-  t.match(email(), { status: 'queued', size: 20, created_at: 1000, sent_at: null })
+  t.match(await email(), { status: 'queued', size: 20, created_at: 1000, sent_at: null })
   t.same(
-    detailsOfAnyWorkspace(database.read, id)?.recipients.map((recipient) => recipient.email),
+    (await detailsOfAnyWorkspace(database.read, id))?.recipients.map((recipient) => recipient.email),
     [...to, 'gone@b.test'],
   )
-  t.equal(database.read('select 1 from queue', []).length, 20)
-  t.match(database.read('select * from queue', [])[0], {
+  t.equal((await database.read('select 1 from queue', [])).length, 20)
+  t.match((await database.read('select * from queue', []))[0], {
     priority: 1,
     attempts: 0,
     enqueued_at: 1000,
@@ -126,7 +127,7 @@ t.test('an enqueued email is complete, with its recipients in their order', asyn
     noticed: 0,
   })
   t.match(
-    events(database, id),
+    await events(database, id),
     to.map((recipient) => ({ type: 'email.queued', recipient, data: { to: recipient, tags: { a: '1' } } })),
     'one event for each recipient that the email is sent to',
   )
@@ -137,8 +138,8 @@ t.test('a scheduled email waits in its own state', async (t) => {
   const { email, writes, entries } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000, scheduledFor: 9000 })
   await database.commit(writes)
   t.match(entries, [{ enqueued_at: 9000, next_attempt_at: 9000 }])
-  t.match(database.read('select * from queue', []), [{ enqueued_at: 9000, next_attempt_at: 9000 }])
-  t.match(detailsOfAnyWorkspace(database.read, email.id), {
+  t.match(await database.read('select * from queue', []), [{ enqueued_at: 9000, next_attempt_at: 9000 }])
+  t.match(await detailsOfAnyWorkspace(database.read, email.id), {
     status: 'scheduled',
     recipients: [{ status: 'scheduled' }],
   })
@@ -162,19 +163,23 @@ t.test('each way to settle leaves its records', async (t) => {
   const { commit, attempted, email, id } = home
   const refused = { response: '550 5.1.1 no', reason: 'bad-mailbox' } as const
   await commit(settleDeferred(attempted('late@b.test', { response: '450 later', reason: 'greylisted' }), 9000, true))
-  t.match(email(), { status: 'queued', sent_at: null })
+  t.match(await email(), { status: 'queued', sent_at: null })
   await commit(settleBounced(attempted('hard@b.test', { ...refused, endedAt: 2600 }), true))
-  t.match(email(), { status: 'queued', bounced_at: 2600 })
+  t.match(await email(), { status: 'queued', bounced_at: 2600 })
   await commit(settleAccepted(attempted('sent@b.test'), false))
   await commit(settleAccepted(attempted('taken@b.test', { endedAt: 2700 }), true))
   await commit(settleBounced(attempted('soft@b.test', { ...refused, endedAt: 2800 }), false))
   await commit(settleFailed(attempted('failed@b.test', { reason: 'expired', response: 'nobody' })))
-  t.match(email(), { status: 'queued', sent_at: 2500, delivered_at: 2700, bounced_at: 2600 }, 'the first moment stays')
+  t.match(
+    await email(),
+    { status: 'queued', sent_at: 2500, delivered_at: 2700, bounced_at: 2600 },
+    'the first moment stays',
+  )
   await commit(settleAccepted(attempted('late@b.test', { number: 2, endedAt: 9500 }), true))
-  t.match(email(), { status: 'delivered', sent_at: 2500, delivered_at: 2700 })
-  t.same(database.read('select 1 from queue', []), [])
+  t.match(await email(), { status: 'delivered', sent_at: 2500, delivered_at: 2700 })
+  t.same(await database.read('select 1 from queue', []), [])
 
-  const rows = database.read<Record<string, unknown>>(
+  const rows = await database.read<Record<string, unknown>>(
     'select address, status, attempts, last_response, reason, mx, delivered_at, settled_at from recipients order by id',
     [],
   )
@@ -190,7 +195,7 @@ t.test('each way to settle leaves its records', async (t) => {
     ],
   )
   const about = { email_id: id, from: 'app@a.test', subject: 'bulk', tags: { a: '1' } }
-  t.same(events(database, id).slice(6, 8), [
+  t.same((await events(database, id)).slice(6, 8), [
     {
       type: 'email.deferred',
       recipient: 'late@b.test',
@@ -216,13 +221,13 @@ t.test('each way to settle leaves its records', async (t) => {
     },
   ])
   t.same(
-    (events(database, id) as { type: string }[]).map(({ type }) => type.slice('email.'.length)),
+    ((await events(database, id)) as { type: string }[]).map(({ type }) => type.slice('email.'.length)),
     [
       ...Array(6).fill('queued'),
       ...['deferred', 'bounced', 'sent', 'sent', 'delivered', 'bounced', 'failed', 'sent', 'delivered'],
     ],
   )
-  t.match(detailsOfAnyWorkspace(database.read, id)?.recipients.at(-1)?.attempts, [
+  t.match((await detailsOfAnyWorkspace(database.read, id))?.recipients.at(-1)?.attempts, [
     { number: 1, outcome: 'deferred', duration_ms: 500, tls: 'TLSv1.3', next_attempt_at: '1970-01-01T00:00:09.000Z' },
     { number: 2, outcome: 'delivered', next_attempt_at: null },
   ])
@@ -234,23 +239,23 @@ t.test('a bounce never replaces a complaint', async (t) => {
   await commit(settleAccepted(attempted('one@b.test'), true))
   await commit([{ sql: `update emails set status = 'complained' where id = ?`, parameters: [id] }])
   await commit(settleBounced(attempted('two@b.test'), true))
-  t.equal(email()['status'], 'complained')
-  t.equal(detailsOfAnyWorkspace(database.read, id)?.status, 'complained')
+  t.equal((await email())['status'], 'complained')
+  t.equal((await detailsOfAnyWorkspace(database.read, id))?.status, 'complained')
 })
 
 t.test('only a reply counts as having reached a server', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { commit, attempted, id } = await storeQueued(database, ['one@b.test', 'two@b.test'])
-  const reached = (to: string): boolean =>
-    reachedAttempts(database.read, { emailId: id, recipientId: attempted(to).entry.id }).length > 0
+  const reached = async (to: string): Promise<boolean> =>
+    (await reachedAttempts(database.read, { emailId: id, recipientId: attempted(to).entry.id })).length > 0
   const unreachable = { response: 'connection refused', reason: 'connection-refused', reached: false } as const
   await commit(settleDeferred(attempted('one@b.test', unreachable), 3000, false))
-  t.equal(reached('one@b.test'), false, 'that an address was called does not')
+  t.equal(await reached('one@b.test'), false, 'that an address was called does not')
   await commit(
     settleDeferred(attempted('one@b.test', { response: '451 4.3.0 later', reason: 'remote-error' }), 4000, false),
   )
-  t.equal(reached('one@b.test'), true)
-  t.equal(reached('two@b.test'), false, 'nor does the answer for another recipient')
+  t.equal(await reached('one@b.test'), true)
+  t.equal(await reached('two@b.test'), false, 'nor does the answer for another recipient')
 })
 
 t.test('the database rolls up as the function does', async (t) => {
@@ -267,7 +272,8 @@ t.test('the database rolls up as the function does', async (t) => {
       )
       await commit(settleFailed(attempted('last@b.test')))
       const expected = rollUp([...drawn, 'failed'])
-      if (email()['status'] !== expected) throw new Error(`${String(email()['status'])}, not ${expected}`)
+      if ((await email())['status'] !== expected)
+        throw new Error(`${String((await email())['status'])}, not ${expected}`)
     }),
     { numRuns: 60 },
   )
@@ -278,8 +284,11 @@ t.test('the events of an email are shown to its own workspace only', async (t) =
   const { database } = await temporaryDatabase(t)
   const { email, writes } = bulkEmail({ workspaceId: 'ws_1', to: 'x@b.test', at: 1000 })
   await database.commit(writes)
-  t.match(readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id }), { id: email.id, status: 'queued' })
-  t.equal(readEmailDetails(database.read, { workspaceId: 'ws_2', id: email.id }), null)
-  t.match(detailsOfAnyWorkspace(database.read, email.id), { id: email.id })
-  t.equal(detailsOfAnyWorkspace(database.read, 'nothing'), null)
+  t.match(await readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id }), {
+    id: email.id,
+    status: 'queued',
+  })
+  t.equal(await readEmailDetails(database.read, { workspaceId: 'ws_2', id: email.id }), null)
+  t.match(await detailsOfAnyWorkspace(database.read, email.id), { id: email.id })
+  t.equal(await detailsOfAnyWorkspace(database.read, 'nothing'), null)
 })

@@ -310,9 +310,9 @@ t.test('a contact who unsubscribes during an import stays unsubscribed', async (
   const app = await testDaemon(t)
   const id = await audience(app)
   await importFile(app, id, lines(0, 2_000))
-  const ids = app
-    .rows<{ id: string }>('select id from contacts where audience_id = ? limit 500', id)
-    .map((row) => row.id)
+  const ids = (await app.rows<{ id: string }>('select id from contacts where audience_id = ? limit 500', id)).map(
+    (row) => row.id,
+  )
   const file = lines(0, 2_000, 'x').replace('email,plan', 'email,plan,subscribed').replace(/x$/gm, 'x,true')
   const [answer, off] = await Promise.all([
     importFile(app, id, file),
@@ -321,7 +321,7 @@ t.test('a contact who unsubscribes during an import stays unsubscribed', async (
   t.match(answer, { updated: 2_000, refused: 0 })
   t.match(off.json(), { affected: 500 })
   const counted = 'select count(*) as count from contacts where audience_id = ? and subscribed = 0'
-  t.same(app.rows(counted, id), [{ count: 500 }])
+  t.same(await app.rows(counted, id), [{ count: 500 }])
   t.same(app.errors, [])
 })
 
@@ -332,7 +332,7 @@ t.test('an audience that is deleted during an import stays deleted, with what wa
   t.equal((await app.rest('DELETE', `/v1/audiences/${id}`)).status, 200)
   const over = await importOver(app, begun.json<{ data: { import_id: string } }>().data.import_id)
   t.match(over, { status: 'failed', error: { code: 'audience_not_found' } })
-  t.same(app.rows('select email from contacts'), [])
+  t.same(await app.rows('select email from contacts'), [])
   t.same(app.errors, [])
 })
 
@@ -371,7 +371,7 @@ t.test('a list of another provider is imported as suppressions, and delivery hon
   ])
   const spam = await take('ip,email,created\n192.0.2.1,s@b.test,1700000000', '?reason=spam_complaint')
   t.match(spam.json(), { provider: 'sendgrid', added: 1 })
-  t.match(app.rows(`select reason, metadata from suppressions where email = 's@b.test'`), [
+  t.match(await app.rows(`select reason, metadata from suppressions where email = 's@b.test'`), [
     { reason: 'spam_complaint', metadata: /2023-11-14T22:13:20.000Z/ },
   ])
   t.match((await take('a@b.test,BOUNCE\nc@b.test,COMPLAINT\n')).json(), { provider: 'ses', added: 2 })

@@ -300,7 +300,10 @@ t.test('concurrent operations on the same contacts are each counted as if alone'
   const ends = await Promise.all([all('delete'), all('delete'), all('subscribe'), all('delete')])
   t.equal(affected([ends[0], ends[1], ends[3]].flatMap((answer) => answer ?? [])), 20)
   t.same((await listContacts(app)).data, [])
-  t.same(app.rows('select list, count from contact_counts where workspace_id = ? and count <> 0', app.workspaceId), [])
+  t.same(
+    await app.rows('select list, count from contact_counts where workspace_id = ? and count <> 0', app.workspaceId),
+    [],
+  )
   t.same(app.errors, [])
 })
 
@@ -348,7 +351,7 @@ t.test('an audience is created, listed with its count, updated, and deleted with
     t.match(error(answer), { code: 'audience_not_found', status: 404, details: { id } }, method)
   }
   t.match(await listContacts(app, 'page=1'), { data: [{ email: 'n1@b.test', audience_id: null }], meta: { total: 1 } })
-  t.same(app.rows('select * from audience_removals'), [])
+  t.same(await app.rows('select * from audience_removals'), [])
   const log = (await app.rest('GET', '/v1/audit-log')).json<{ data: readonly object[] }>().data
   t.match(log, [{ action: 'audience.deleted', target: id, details: { name: 'New', contacts: 3 } }])
   t.same(app.errors, [])
@@ -368,7 +371,7 @@ t.test('nothing enters an audience that is deleted, and all of it is removed', a
   const [gone, ...answers] = await Promise.all([app.rest('DELETE', `/v1/audiences/${id}`), ...comers])
   t.equal(gone.status, 200)
   t.ok(answers.every(({ status }) => status === 201 || status === 404))
-  t.same(app.rows('select id from contacts where workspace_id = ?', app.workspaceId), [])
-  t.same(app.rows('select list from contact_counts where count <> 0'), [])
+  t.same(await app.rows('select id from contacts where workspace_id = ?', app.workspaceId), [])
+  t.same(await app.rows('select list from contact_counts where count <> 0'), [])
   t.same(app.errors, [])
 })

@@ -12,7 +12,13 @@ const [SPRING, OFFERS] = ['https://shop.example/spring', 'https://shop.example/o
 async function storeBroadcast(app: TestDaemon, workspaceId: string, to: readonly string[]) {
   const { read, commit } = app.daemon.database
   const at = app.now() - 120_000
-  const sent = sentBroadcast(read, { workspaceId, to: [...to], at, links: [SPRING, OFFERS], deliveredAt: at + 1_000 })
+  const sent = await sentBroadcast(read, {
+    workspaceId,
+    to: [...to],
+    at,
+    links: [SPRING, OFFERS],
+    deliveredAt: at + 1_000,
+  })
   await commit(sent.writes)
   return { id: sent.id, emailIds: sent.messages.map(({ emailId }) => emailId) }
 }
@@ -36,8 +42,8 @@ t.test('the first click of each recipient counts, those of programs do not', asy
   await click(c, SPRING)
   await click(d, OFFERS, 'Slackbot-LinkExpanding 1.0')
   await click(theirs.emailIds[0], SPRING)
-  const clicks = (): unknown[] => app.rows(`select 1 from events where type = 'email.clicked'`)
-  await waitUntil('the clicks are recorded', () => clicks().length === 5)
+  const clicks = (): Promise<unknown[]> => app.rows(`select 1 from events where type = 'email.clicked'`)
+  await waitUntil('the clicks are recorded', async () => (await clicks()).length === 5)
 
   const ask = (id: string) => browser.ask('GET', `/broadcasts/${id}/links`)
   t.same((await ask(own.id)).json(), {
@@ -54,7 +60,7 @@ t.test('the first click of each recipient counts, those of programs do not', asy
 
 t.test('the clicks of one broadcast are read from an index alone', async (t) => {
   const app = await testDaemon(t)
-  const [plan] = app.rows<{ detail: string }>(
+  const [plan] = await app.rows<{ detail: string }>(
     `explain query plan select seq, json_extract(data, '$.machine'), json_extract(data, '$.url') from events
       where workspace_id = 'x' and json_extract(data, '$.broadcast_id') = 'y' and type = 'email.clicked'
       and email_id >= 'bc-' and email_id < 'bc.' and seq > 5 order by seq limit 1000`,

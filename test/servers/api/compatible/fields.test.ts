@@ -13,7 +13,7 @@ import { parseInput } from '../../../../src/servers/api/http/input/parse-input.j
 import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 const listOf = (text: string): unknown => parseInput(z.object({ to: addressList }), { to: text }).to
-const refusalOf = (text: string): unknown => catchRefusal(() => listOf(text))
+const refusalOf = (text: string): Promise<unknown> => catchRefusal(() => listOf(text))
 
 t.test('lists have names, quotes, and commas within them', async (t) => {
   t.same(listOf('bob@b.test, "Carol, of B" <carol@b.test>,Dan <dan@b.test>'), [
@@ -26,11 +26,11 @@ t.test('lists have names, quotes, and commas within them', async (t) => {
 
 t.test('what is no list of addresses is refused', async (t) => {
   for (const text of ['nobody', 'bob@b.test, nobody', ',', 'bob@b.test carol@b.test', '<>'])
-    t.match(refusalOf(text), { kind: 'invalid-address', message: /^to: / }, text)
-  t.match(refusalOf('a@b.test,'.repeat(60)), { message: 'to: at most 50 addresses' })
-  t.match(refusalOf('a,'.repeat(4_000)), { message: 'to: at most 50 addresses' })
-  t.match(refusalOf('x'.repeat(9_000)), { message: /at most 8192 characters/ })
-  const several = catchRefusal(() => parseInput(z.object({ from: oneAddress }), { from: 'a@b.test, c@b.test' }))
+    t.match(await refusalOf(text), { kind: 'invalid-address', message: /^to: / }, text)
+  t.match(await refusalOf('a@b.test,'.repeat(60)), { message: 'to: at most 50 addresses' })
+  t.match(await refusalOf('a,'.repeat(4_000)), { message: 'to: at most 50 addresses' })
+  t.match(await refusalOf('x'.repeat(9_000)), { message: /at most 8192 characters/ })
+  const several = await catchRefusal(() => parseInput(z.object({ from: oneAddress }), { from: 'a@b.test, c@b.test' }))
   t.match(several, { message: 'from: must be one mail address' })
 })
 
@@ -38,10 +38,7 @@ t.test('base64 may have line breaks, and nothing else', async (t) => {
   const bytesOf = (content: string): unknown => parseInput(z.object({ content: looseBase64 }), { content }).content
   t.same(bytesOf('aGVs\r\nbG8=\n'), Buffer.from('hello'))
   for (const wrong of ['aGVsbG8', 'aGV$bG8=', '===='])
-    t.match(
-      catchRefusal(() => bytesOf(wrong)),
-      { kind: 'invalid-parameter' },
-    )
+    t.match(await catchRefusal(() => bytesOf(wrong)), { kind: 'invalid-parameter' })
 })
 
 t.test('tags and files', async (t) => {

@@ -41,19 +41,16 @@ t.test('a text has a limited number of places', async (t) => {
 t.test('the places of a request, and what fills them, are limited', async (t) => {
   const text = '%recipient.a%'.repeat(5_000)
   const many = Array.from({ length: 300 }, (_, place): [string, string] => [`k${place}`, text])
-  t.match(
-    catchRefusal(() => toPersonalFields(many)),
-    { kind: 'invalid-parameter', message: /more than 20000 placeholders/ },
-  )
+  t.match(await catchRefusal(() => toPersonalFields(many)), {
+    kind: 'invalid-parameter',
+    message: /more than 20000 placeholders/,
+  })
   const few = new PersonalText(text)
   t.doesNotThrow(() => requireFewPlaces([few], 200))
-  t.match(
-    catchRefusal(() => requireFewPlaces([few], 201)),
-    { kind: 'invalid-parameter' },
-  )
+  t.match(await catchRefusal(() => requireFewPlaces([few], 201)), { kind: 'invalid-parameter' })
   const long = { ...bob, values: new Map([['a', 'x'.repeat(1_000_000)]]) }
   t.match(
-    catchRefusal(() => new PersonalText('%recipient.a%'.repeat(20)).fill(long)),
+    await catchRefusal(() => new PersonalText('%recipient.a%'.repeat(20)).fill(long)),
     { kind: 'too-large' },
     'before it is built',
   )

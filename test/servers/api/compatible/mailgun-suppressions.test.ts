@@ -38,13 +38,13 @@ t.test('addresses are added, shown, listed and removed', async (t) => {
     ['carol@b.test'],
     'the first reason stays',
   )
-  t.match(app.rows('select reason, metadata from suppressions where email = ?', 'bob@b.test'), [
+  t.match(await app.rows('select reason, metadata from suppressions where email = ?', 'bob@b.test'), [
     { reason: 'hard_bounce' },
   ])
   t.match(await suppressions.destroy('a.test', 'bounces', 'bob@b.test'), {
     ...{ status: 200, message: 'Bounced address has been removed', address: 'bob@b.test' },
   })
-  t.equal(app.rows("select id from audit_log where action = 'suppression.deleted'").length, 1)
+  t.equal((await app.rows("select id from audit_log where action = 'suppression.deleted'")).length, 1)
   const gone = { status: 404, details: 'Address not found in bounces table' }
   await failsWith(t, suppressions.destroy('a.test', 'bounces', 'bob@b.test'), gone)
   await failsWith(t, suppressions.get('a.test', 'bounces', 'carol@b.test'), gone, 'it is in another list')

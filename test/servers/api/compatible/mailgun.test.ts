@@ -14,7 +14,7 @@ interface Row {
   readonly status: string
 }
 
-function rowsOf(messageId: string | undefined): Row[] {
+async function rowsOf(messageId: string | undefined): Promise<Row[]> {
   return app.rows<Row>('select id, status from emails where message_id = ?', messageId)
 }
 
@@ -56,7 +56,7 @@ t.test('an email with everything arrives', async (t) => {
     ],
     inline: { data: png, filename: 'logo.png' },
   })
-  const [row] = rowsOf(id)
+  const [row] = await rowsOf(id)
   const { recipients, ...record } = await app.waitUntilSettled(row?.id ?? '')
   t.match(record, {
     from: 'app@a.test',
@@ -98,7 +98,7 @@ t.test('each recipient with variables gets an email alone', async (t) => {
       'hal@b.test': { name: 'Hal', id: 2, url: 'https://b.test/2' },
     }),
   })
-  t.equal(rowsOf(id).length, 3)
+  t.equal((await rowsOf(id)).length, 3)
   const gus = await received('gus@b.test')
   t.match([gus.subject, gus.headers.get('x-id'), gus.replyTo?.text], ['Hello Gus X-Injected: 1', '1', 'reply+1@a.test'])
   t.match([gus.headers.get('x-injected'), gus.to], [undefined, { text: '"Gus" <gus@b.test>' }])
@@ -146,16 +146,16 @@ t.test('a thousand recipients', async (t) => {
   const to = Array.from({ length: 1_000 }, (_, at) => `member${at}@b.test`)
   const values = Object.fromEntries(to.map((address, at) => [address, { n: at }]))
   const data = { to, subject: 'News %recipient.n%', text: 'a line', 'recipient-variables': JSON.stringify(values) }
-  const rows = rowsOf(await send({ ...data, 'o:testmode': true }))
+  const rows = await rowsOf(await send({ ...data, 'o:testmode': true }))
   t.same(
     [rows.length, new Set(rows.map(({ status }) => status))],
     [1_000, new Set(['cancelled'])],
     'a test sends nothing',
   )
   const id = await send(data)
-  await waitUntil('all are delivered', () => rowsOf(id).every(({ status }) => status === 'delivered'))
-  t.equal(rowsOf(id).length, 1_000)
-  const subjects = app.rows<{ subject: string }>('select subject from emails where message_id = ?', id)
+  await waitUntil('all are delivered', async () => (await rowsOf(id)).every(({ status }) => status === 'delivered'))
+  t.equal((await rowsOf(id)).length, 1_000)
+  const subjects = await app.rows<{ subject: string }>('select subject from emails where message_id = ?', id)
   t.equal(new Set(subjects.map(({ subject }) => subject)).size, 1_000)
   const more = { ...data, to: [...to, 'one@b.test'] }
   await failsWith(t, send(more), { status: 400, details: /^to: at most 1000 addresses/ })
@@ -201,7 +201,9 @@ t.test('links by which recipients unsubscribe are ours, or those of the client',
 
 t.test('mail may be sent later', async (t) => {
   const at = new Date(app.now() + 3_600_000)
-  const [row] = rowsOf(await send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': at.toUTCString() }))
+  const [row] = await rowsOf(
+    await send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': at.toUTCString() }),
+  )
   t.equal(row?.status, 'scheduled')
   await failsWith(t, send({ to: 'bob@b.test', subject: 'a', text: 'a', 'o:deliverytime': 'soon' }), {
     details: /^o:deliverytime/,
@@ -211,7 +213,7 @@ t.test('mail may be sent later', async (t) => {
 t.test('a composed message is sent as it is', async (t) => {
   const message = 'From: App <app@a.test>\nTo: Max <max@b.test>\nSubject: composed\nX-Own: 1\n\nHello\n'
   const id = await send({ to: 'max@b.test, moe@b.test', message: Buffer.from(message), 'o:tag': 'mime', 'v:n': '1' })
-  const [row] = rowsOf(id)
+  const [row] = await rowsOf(id)
   const { recipients, tags } = await app.waitUntilSettled(row?.id ?? '')
   t.same(recipients.map(({ email }) => email).sort(), ['max@b.test', 'moe@b.test'])
   t.match(tags, [
@@ -220,7 +222,7 @@ t.test('a composed message is sent as it is', async (t) => {
   ])
   const mail = await received('moe@b.test')
   t.match([mail.subject, mail.headers.get('x-own'), mail.text], ['composed', '1', 'Hello\n'])
-  const [tested] = rowsOf(await send({ to: 'max@b.test', message, 'o:testmode': 'yes' }))
+  const [tested] = await rowsOf(await send({ to: 'max@b.test', message, 'o:testmode': 'yes' }))
   t.equal(tested?.status, 'cancelled')
   await failsWith(t, send({ to: 'max@b.test', message, 'recipient-variables': '{}' }), { details: /no variables/ })
 })
@@ -254,12 +256,12 @@ t.test('errors are those of the library', async (t) => {
   }
   const one = { ...email, to: ['bob@b.test', 'nan@b.test'], 'h:X-A': '%recipient.a%' }
   const values = JSON.stringify({ 'nan@b.test': { a: 'a'.repeat(9_000) } })
-  const before = app.rows('select id from emails').length
+  const before = (await app.rows('select id from emails')).length
   await failsWith(t, send({ ...one, 'recipient-variables': values }), {
     status: 400,
     details: /^h:X-A: must have at most/,
   })
-  t.equal(app.rows('select id from emails').length, before, 'nothing was sent')
+  t.equal((await app.rows('select id from emails')).length, before, 'nothing was sent')
 })
 
 t.test('a form may be urlencoded, and numbered as clients in PHP do', async (t) => {
@@ -271,6 +273,6 @@ t.test('a form may be urlencoded, and numbered as clients in PHP do', async (t) 
   }
   const answer = await fetch(`http://${host}/v3/a.test/messages`, { method: 'POST', body, headers })
   const { id } = (await answer.json()) as { readonly id: string }
-  const { subject, tags } = await app.waitUntilSettled(rowsOf(id)[0]?.id ?? '')
+  const { subject, tags } = await app.waitUntilSettled((await rowsOf(id))[0]?.id ?? '')
   t.match([answer.status, subject, tags.map(({ value }) => value)], [200, 'ä b', ['one', 'two']])
 })

@@ -113,15 +113,15 @@ t.test('the emails are listed in pages', async (t) => {
 })
 
 t.test('of a strict batch, which is the default, all or nothing is sent', async (t) => {
-  const before = app.rows('SELECT id FROM emails').length
+  const before = (await app.rows('SELECT id FROM emails')).length
   const bad = await resend.batch.send([email, { ...email, to: 'nobody' }, email])
   t.match(bad.error, { name: 'invalid_email_address', statusCode: 422, message: /^email 1: to.*nothing was sent$/ })
   const late = await resend.batch.send([email, { ...email, from: 'app@elsewhere.test' }])
   t.match(late.error, { name: 'invalid_from_address', statusCode: 422, message: /^email 1: .*nothing was sent$/ })
-  t.equal(app.rows('SELECT id FROM emails').length, before, 'nothing is stored')
+  t.equal((await app.rows('SELECT id FROM emails')).length, before, 'nothing is stored')
   const good = await resend.batch.send([email, { ...email, to: 'carol@b.test' }])
   t.match(good.data?.data, [{ id: /^[0-9a-f-]{36}$/ }, { id: /^[0-9a-f-]{36}$/ }])
-  t.equal(app.rows('SELECT id FROM emails').length, before + 2)
+  t.equal((await app.rows('SELECT id FROM emails')).length, before + 2)
 })
 
 t.test('of a permissive batch the good emails are sent and the bad ones are named', async (t) => {

@@ -66,7 +66,7 @@ t.test('each personalization is one email, with its words', async (t) => {
     to: [{ email: `p${place}@b.test` }],
     substitutions: { name: `Person ${place}`, n: String(place) },
   }))
-  const before = app.rows<{ count: number }>('select count(*) as count from emails')[0]?.count ?? 0
+  const before = (await app.rows<{ count: number }>('select count(*) as count from emails'))[0]?.count ?? 0
   await service.send({
     from: 'app@a.test',
     subject: 'Hello {{name}}',
@@ -74,7 +74,7 @@ t.test('each personalization is one email, with its words', async (t) => {
     text: 'Number {{n}}',
     personalizations: people,
   })
-  const after = app.rows<{ count: number }>('select count(*) as count from emails')[0]?.count ?? 0
+  const after = (await app.rows<{ count: number }>('select count(*) as count from emails'))[0]?.count ?? 0
   t.equal(after - before, 250)
   const mail = await receive('p7@b.test')
   t.match([mail.subject, mail.text], ['Hello Person 7', /Number 7/])
@@ -95,11 +95,11 @@ t.test('a header field of a personalization replaces that of the request, whatev
 t.test('nothing is sent in the sandbox, and suppressed recipients are recorded', async (t) => {
   const [answer] = await service.send({ ...email, to: 'sand@b.test', mailSettings: { sandboxMode: { enable: true } } })
   t.equal(answer.statusCode, 200)
-  t.match(app.findStory(String(answer.headers['x-message-id'])), { status: 'cancelled' })
+  t.match(await app.findStory(String(answer.headers['x-message-id'])), { status: 'cancelled' })
   await app.rest('POST', '/v1/suppressions', { body: { email: 'gone@b.test' } })
   const [kept] = await service.send({ ...email, to: 'gone@b.test' })
   const id = String(kept.headers['x-message-id'])
-  t.match(app.findStory(id), { status: 'failed', recipients: [{ status: 'suppressed' }] })
+  t.match(await app.findStory(id), { status: 'failed', recipients: [{ status: 'suppressed' }] })
   const events = await app.rest('GET', '/v1/events?type=email.suppressed')
   t.match(events.json(), { data: [{ email_id: id }] })
 })

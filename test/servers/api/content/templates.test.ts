@@ -196,7 +196,7 @@ t.test('a preview shows what a send would produce, and sends nothing', async (t)
   t.same(refusal(await render({ template_data: { n: 'x'.repeat(16 * MB) } })), [413, 'payload_too_large'])
   t.same(refusal(await render({ template_data: ['x'] })), [400, 'validation_error'])
   t.same(refusal(await app.rest('POST', '/v1/templates/x/render', { body: {} })), [404, 'template_not_found'])
-  t.same([sink.messages.length, app.rows('select 1 from emails')], [0, []])
+  t.same([sink.messages.length, await app.rows('select 1 from emails')], [0, []])
 })
 
 t.test('a send by template takes its subject and bodies, in both request shapes', async (t) => {
@@ -231,8 +231,8 @@ t.test('a send by template takes its subject and bodies, in both request shapes'
 t.test('a send that its template cannot serve is refused, alone and in a batch', async (t) => {
   const template_id = await createTemplate(app, { name: 'n', subject: '{{a}}', text: '{{b.c}} {{a}}' })
   const empty = await createTemplate(app, { name: 'n', subject: 's' })
-  const emails = (): number => app.rows('select 1 from emails').length
-  const before = { emails: emails(), taken: sink.messages.length }
+  const emails = async (): Promise<number> => (await app.rows('select 1 from emails')).length
+  const before = { emails: await emails(), taken: sink.messages.length }
   const theirs = await createTemplate(app, { name: 'n', subject: 's', text: 't' }, app.otherKey)
   const lacking = await post(app, { ...email, template_id, template_data: { b: { c: null } } })
   t.same(refusal(lacking), [400, 'invalid_template_variables'])
@@ -266,7 +266,7 @@ t.test('a send that its template cannot serve is refused, alone and in a batch',
     ],
   )
   await sink.waitUntil(() => sink.messages.length === before.taken + 1)
-  t.equal(emails(), before.emails + 1)
+  t.equal(await emails(), before.emails + 1)
   t.same(app.errors, [])
 })
 
@@ -302,12 +302,12 @@ t.test('a file is stored under its own key, with the type of its part or of its 
 
 t.test('10 MB are stored completely; one byte more is refused and leaves nothing', async (t) => {
   const large = Buffer.alloc(10 * MB, Buffer.from(Array.from({ length: 251 }, (_, at) => at)))
-  const stored = (): unknown =>
+  const stored = (): Promise<unknown> =>
     app.rows(
       'select count(*) n, (select bytes from cached_file_totals) bytes, (select count(*) from cached_file_chunks) chunks from cached_files',
     )
   const file_cache_key = await uploadFile(app, 'large.bin', large)
-  const before = stored()
+  const before = await stored()
   await sendEmail(app, { ...email, subject: 's', text: 't', attachments: [{ file_cache_key }] })
   const raw = String(sink.messages.at(-1)?.raw)
   // A regular expression over megabytes of one class runs out of its stack.
@@ -315,7 +315,7 @@ t.test('10 MB are stored completely; one byte more is refused and leaves nothing
   const base64 = raw.slice(begin, raw.indexOf('\r\n--', begin))
   t.ok(Buffer.from(base64, 'base64').equals(large))
   t.same(refusal(await upload(app, 'x', Buffer.alloc(10 * MB + 1))), [400, 'attachment_too_large'])
-  t.same(stored(), before)
+  t.same(await stored(), before)
   const twice = { attachments: [{ file_cache_key }, { file_cache_key, name: 'again.bin' }] }
   t.same(refusal(await post(app, { ...email, subject: 's', text: 't', ...twice })), [413, 'payload_too_large'])
   t.same(app.errors, [])

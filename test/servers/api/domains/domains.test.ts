@@ -136,7 +136,7 @@ t.test('receiving is configured per domain: all mail or none, and blocked addres
   )
   t.match(await changed({ tracking: { click: true } }), { tracking: { open: true, click: true } })
   t.match(await changed({ tracking: {} }), { tracking: { open: true, click: true } }, 'what is not named stays')
-  const tracked = app.findStory(await app.submitAccepted()).tracking
+  const tracked = (await app.findStory(await app.submitAccepted())).tracking
   t.same(tracked, { open: true, click: true }, 'for mail submitted by SMTP that does not say')
 
   t.match((await app.rest('GET', '/v1/audit-log')).json(), {
@@ -222,7 +222,7 @@ t.test('names that are refused as sending domains', async (t) => {
     t.match(error(answer), { code: 'validation_error', details: { errors: [{ field: 'domain' }] } }, domain)
   }
   t.equal((await app.rest('GET', '/v1/domains')).json<{ data: readonly Domain[] }>().data.length, 1)
-  t.same(app.rows('select 1 from usage where kind = ?', 'domain-creations'), [], 'a refusal does not count')
+  t.same(await app.rows('select 1 from usage where kind = ?', 'domain-creations'), [], 'a refusal does not count')
 })
 
 t.test('names below public suffixes, and names used in closed networks', (t) => {
@@ -291,7 +291,7 @@ t.test('deleting a domain stops sending at once and fails the queued mail that w
   const soon = new Date(app.now() + HOUR).toISOString()
   const scheduled = await app.submitAccepted({ fields: [`X-Service-Scheduled-For: ${soon}`] })
   const held = await app.waitUntilAttempted(await app.submitAccepted())
-  await app.cli('queue', 'hold', '--workspace', app.workspaceId, entryOf(app, held.id))
+  await app.cli('queue', 'hold', '--workspace', app.workspaceId, await entryOf(app, held.id))
   const others = await app.waitUntilAttempted(await app.submitAccepted({ from: 'app@other.test', key: app.otherKey }))
   const session = await app.openSession()
 
@@ -305,7 +305,7 @@ t.test('deleting a domain stops sending at once and fails the queued mail that w
       recipients: [{ status: 'failed', reason: 'domain-deleted' }],
     })
   }
-  t.match(app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
+  t.match(await app.findStory(others.id), { status: 'queued' }, 'mail from another domain stays')
   t.match(await session.sendCommand('MAIL FROM:<app@a.test>'), /^550 5\.7\.1/, 'in a session that is open, too')
   for (const method of ['GET', 'DELETE']) {
     t.match(error(await app.rest(method, `/v1/domains/${id}`)), { code: 'domain_not_found', details: { id } })
@@ -317,11 +317,11 @@ t.test('deleting a domain stops sending at once and fails the queued mail that w
   t.same(app.errors, [])
 })
 
-const entryOf = (app: TestDaemon, emailId: string): string =>
-  app.rows<{ id: string }>('select id from queue where email_id = ?', emailId)[0]?.id ?? ''
+const entryOf = async (app: TestDaemon, emailId: string): Promise<string> =>
+  (await app.rows<{ id: string }>('select id from queue where email_id = ?', emailId))[0]?.id ?? ''
 
-const waiting = ({ read }: Pick<Database, 'read'>, workspaceId: string): number =>
-  read<{ n: number }>('select count(*) as n from queue where workspace_id = ?', [workspaceId])[0]?.n ?? -1
+const waiting = async ({ read }: Pick<Database, 'read'>, workspaceId: string): Promise<number> =>
+  (await read<{ n: number }>('select count(*) as n from queue where workspace_id = ?', [workspaceId]))[0]?.n ?? -1
 
 t.test('a walk over the queue ends with the daemon, after its page, and is logged', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -336,7 +336,7 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
-  t.equal(waiting(database, 'ws_1'), 300)
+  t.equal(await waiting(database, 'ws_1'), 300)
   t.same(calls, ['warn', 'walked a.test'])
 })
 
@@ -365,17 +365,17 @@ t.test('a long queue is failed page by page, and the API answers meanwhile', asy
   )
   t.equal((await app.rest('DELETE', `/v1/domains/${await idOf(app, 'a.test')}`)).status, 200)
   let answered = 0
-  while (waiting(app.daemon.database, app.workspaceId) > 0) {
+  while ((await waiting(app.daemon.database, app.workspaceId)) > 0) {
     t.equal((await app.rest('GET', '/v1/api-keys')).status, 200)
     answered += 1
   }
   t.ok(answered > 1, `${answered} requests were answered meanwhile`)
-  t.same(app.rows('select status, count(*) as n from emails group by status order by status'), [
+  t.same(await app.rows('select status, count(*) as n from emails group by status order by status'), [
     { status: 'failed', n: count },
     { status: 'scheduled', n: 10 },
   ])
-  t.same(app.rows('select workspace_id, count(*) as n from queue group by 1'), [
+  t.same(await app.rows('select workspace_id, count(*) as n from queue group by 1'), [
     { workspace_id: app.otherWorkspaceId, n: 10 },
   ])
-  t.equal(app.rows(`select 1 from events where type = 'email.failed'`).length, count)
+  t.equal((await app.rows(`select 1 from events where type = 'email.failed'`)).length, count)
 })

@@ -12,10 +12,10 @@ import { catchRefusal } from '../../../helpers/catch-refusal.js'
 
 t.test('one email in place of a list is refused with what to send', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
-  t.match(
-    catchRefusal(() => parseInput(batchRequest, email)),
-    { kind: 'invalid-parameter', message: 'must be a list of emails; send one email to /v1/emails' },
-  )
+  t.match(await catchRefusal(() => parseInput(batchRequest, email)), {
+    kind: 'invalid-parameter',
+    message: 'must be a list of emails; send one email to /v1/emails',
+  })
 })
 
 t.test('the total size of the messages of a batch is bounded', async (t) => {
@@ -33,7 +33,7 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
   const acceptance = new EmailAcceptance({
     read: () => [],
     hasDiskSpace: () => true,
-    refusalOf: () => null,
+    refusalOf: async () => null,
     composer: { compose },
     storedParts: { memory } as Partial<StoredPartsDeps> as StoredPartsDeps,
     committer,

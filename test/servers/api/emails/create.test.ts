@@ -54,8 +54,8 @@ async function suppress(app: TestDaemon, address: string): Promise<void> {
   await app.daemon.database.commit([addSuppression({ workspaceId, email: parseAddress(address), ...about })])
 }
 
-const count = (app: TestDaemon, table: 'emails' | 'idempotency'): number =>
-  app.rows<{ n: number }>(`select count(*) n from ${table}`)[0]?.n ?? 0
+const count = async (app: TestDaemon, table: 'emails' | 'idempotency'): Promise<number> =>
+  (await app.rows<{ n: number }>(`select count(*) n from ${table}`))[0]?.n ?? 0
 
 t.test('an email in the flat shape is answered at once and delivered completely', async (t) => {
   const { app, sink } = await appWithSink(t)
@@ -163,7 +163,7 @@ t.test('a scheduled email is answered as such; a time in the past sends at once'
   const at = new Date(app.now() + 3_600_000)
   const waiting = await sendEmail(app, { ...email, scheduled_for: at.toISOString().replace('Z', '+00:00') })
   t.match(waiting, { status: 'scheduled', scheduled_for: at.toISOString() })
-  t.equal(app.findStory(waiting.id).status, 'scheduled')
+  t.equal((await app.findStory(waiting.id)).status, 'scheduled')
   const past = await sendEmail(app, { ...email, scheduled_for: '2020-01-01T00:00:00Z' })
   t.notOk('status' in past || 'scheduled_for' in past)
   t.equal((await app.waitUntilSettled(past.id)).status, 'delivered')
@@ -201,7 +201,7 @@ t.test('suppressed recipients are left out and named', async (t) => {
   const none = await app.rest('POST', '/v1/emails', { body: { ...email, to: ['Gone@b.test'] } })
   t.equal(none.status, 422)
   t.match(none.json(), { error: { code: 'all_recipients_suppressed', details: { suppressed: ['Gone@b.test'] } } })
-  t.equal(count(app, 'emails'), 1)
+  t.equal(await count(app, 'emails'), 1)
 })
 
 t.test('requests that are refused', async (t) => {
@@ -271,7 +271,7 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
   const { read } = app.daemon.database
   const headers = { 'idempotency-key': 'once' }
   const first = await app.rest('POST', '/v1/emails', { body: email, headers })
-  const never = (): never => t.fail('it went on') as never
+  const never = async (): Promise<never> => t.fail('it went on') as never
   const acceptance = new EmailAcceptance({
     read,
     composer: { compose: never },
@@ -312,7 +312,7 @@ t.test('an idempotency key repeats the first answer and refuses another body', a
   t.equal(wrong.status, 400)
   const mended = await app.rest('POST', '/v1/emails', { body: email, headers: { 'idempotency-key': 'order-2' } })
   t.equal(mended.status, 201, 'a refused request does not use up its key')
-  t.equal(count(app, 'emails'), 2)
+  t.equal(await count(app, 'emails'), 2)
   app.advance(24 * 3_600_000 + 1)
   const later = await app.rest('POST', '/v1/emails', { body: { ...email, text: 'another' }, headers })
   t.equal(later.status, 201, 'a day later it is a new key')
@@ -329,7 +329,7 @@ t.test('fifty equal concurrent requests send one email, and all get the same ans
     t.equal(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, 1)
     t.ok((answers[0]?.status ?? 500) < 300)
   }
-  t.same([count(app, 'emails'), count(app, 'idempotency')], [3, 2])
+  t.same([await count(app, 'emails'), await count(app, 'idempotency')], [3, 2])
 })
 
 t.test('a batch accepts the valid emails and reports the others, in order', async (t) => {
@@ -369,7 +369,7 @@ t.test('a batch without a valid email is answered, and its idempotency key may b
   const answer = await app.rest('POST', '/v1/emails/batch', { body: [{ ...email, to: 'x' }], headers })
   t.match([answer.status, answer.json()], [200, { success_count: 0, error_count: 1 }])
   t.equal((await app.rest('POST', '/v1/emails/batch', { body: [email], headers })).status, 200)
-  t.equal(count(app, 'emails'), 1)
+  t.equal(await count(app, 'emails'), 1)
 })
 
 t.test('a batch that exceeds the rest of a quota is refused completely', async (t) => {
@@ -384,7 +384,7 @@ t.test('a batch that exceeds the rest of a quota is refused completely', async (
     return answer.status !== 200 && answer
   })
   t.match([tooMany.status, tooMany.json()], [402, { error: { code: 'insufficient_quota' } }])
-  const before = count(app, 'emails')
+  const before = await count(app, 'emails')
   t.equal((await app.rest('POST', '/v1/emails/batch', { body: [email, email, email, email] })).status, 402)
   const mostlyWrong = [email, email, { ...email, to: 'x' }, { ...email, to: 'x' }]
   t.equal(
@@ -392,7 +392,7 @@ t.test('a batch that exceeds the rest of a quota is refused completely', async (
     402,
     'whatever is wrong with them',
   )
-  t.equal(count(app, 'emails'), before, 'none of it is stored')
+  t.equal(await count(app, 'emails'), before, 'none of it is stored')
 })
 
 t.test('a batch of a hundred emails is answered in order and delivered completely', async (t) => {

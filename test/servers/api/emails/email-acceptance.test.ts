@@ -47,7 +47,7 @@ function openWorkspace(limit: number | null = null) {
     return { enqueued, senderDomain: parseDomainName('a.test'), suppressed: [], copies: null }
   }
   const acceptance = new EmailAcceptance({
-    ...{ read, composer: { compose }, hasDiskSpace: () => true, refusalOf: () => null },
+    ...{ read, composer: { compose }, hasDiskSpace: () => true, refusalOf: async () => null },
     committer: new EmailCommitter({ read, commit, charger, queue: null }),
     storedParts: { memory: { forOwner: () => unlimited } as unknown as MemoryShares } as StoredPartsDeps,
   })
@@ -82,8 +82,8 @@ function openWorkspace(limit: number | null = null) {
     const given = { ...call, fingerprint: () => fingerprint, header: () => key }
     return acceptance.acceptAll(given, requests, { ...style, ...more })
   }
-  const subjects = (): readonly string[] =>
-    read<{ from_email: string }>('select from_email from emails where workspace_id = ?', [workspaceId])
+  const subjects = async (): Promise<readonly string[]> =>
+    (await read<{ from_email: string }>('select from_email from emails where workspace_id = ?', [workspaceId]))
       .map(({ from_email }) => placeOf(from_email))
       .sort((a, b) => Number(a) - Number(b))
   return { send, composing, subjects }
@@ -110,7 +110,7 @@ t.test('after a crash between two parts, the repetition sends the others, each o
       'internal error; 200 of the emails are sent: repeat the same request with the same idempotency key to send the others',
     details: { sent: 200 },
   })
-  t.equal(subjects().length, 200)
+  t.equal((await subjects()).length, 200)
   t.match(await errorOf(send(250, 'k', { fingerprint: 'other' })), { code: 'conflict', message: /another request/ })
   const composed: string[] = []
   composing.before = (subject) => void composed.push(subject)
@@ -118,18 +118,18 @@ t.test('after a crash between two parts, the repetition sends the others, each o
   t.same([composed.length, emails.length], [49, 49], 'what is stored is not made again')
   t.same(JSON.parse(json), places(250).with(7, 'refused: to: is required'), 'the answer has the emails of all parts')
   t.same(
-    subjects(),
+    await subjects(),
     places(250).filter((place) => place !== '7'),
   )
   const again = await send(250, 'k', { wrong: 7 })
   t.same([again.json, again.emails], [json, []])
-  t.equal(subjects().length, 249)
+  t.equal((await subjects()).length, 249)
 })
 
 t.test('of equal requests at once each email is sent once, and the others learn that one is under way', async (t) => {
   const { send, subjects } = openWorkspace()
   const results = await Promise.all(Array.from({ length: 5 }, () => errorOf(send(250, 'k'))))
-  t.same(subjects(), places(250))
+  t.same(await subjects(), places(250))
   t.equal(results.filter((result) => result === null).length, 1)
   for (const result of results)
     if (result !== null) t.match(result, { code: 'conflict', message: /is under way: repeat/ })
@@ -151,14 +151,14 @@ t.test('a repetition beside a request that is between two parts doubles nothing'
   const second = await send(250, 'k')
   goOn.resolve()
   t.equal(await first, null, 'it gets the answer of the one that went on')
-  t.same([JSON.parse(second.json), subjects()], [places(250), places(250)])
+  t.same([JSON.parse(second.json), await subjects()], [places(250), places(250)])
 })
 
 t.test('exactly a part is one commit, and its equal requests get one answer', async (t) => {
   const { send, subjects } = openWorkspace()
   const results = await Promise.all(Array.from({ length: 5 }, () => send(100, 'k')))
   t.equal(new Set(results.map(({ json }) => json)).size, 1)
-  t.same(subjects(), places(100))
+  t.same(await subjects(), places(100))
 })
 
 t.test('an error of a later part says how many emails are sent', async (t) => {
@@ -194,14 +194,14 @@ t.test('an error of a later part says how many emails are sent', async (t) => {
     if (subject === '50') throw new Refusal('missing-field', 'to: is required')
   }
   t.match(await errorOf(send(250, 'l', { strict: true })), { message: 'email 50: to: is required; nothing was sent' })
-  t.equal(subjects().length, 100)
+  t.equal((await subjects()).length, 100)
 })
 
 t.test('a quota that ends in a later part is a quota, also with a key', async (t) => {
   const { send, subjects } = openWorkspace(150)
   for (let turn = 1; turn <= 2; turn += 1) {
     t.match(await errorOf(send(250, 'k')), { code: 'insufficient_quota', details: { sent: 100 } })
-    t.equal(subjects().length, 100)
+    t.equal((await subjects()).length, 100)
   }
 })
 

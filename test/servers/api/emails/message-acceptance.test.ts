@@ -48,7 +48,7 @@ t.test('a repeated key gets the first email, and service fields count', async (t
   const first = await post(tagged, '', { 'idempotency-key': 'once' })
   const again = await post(tagged, '', { 'idempotency-key': 'once' })
   t.equal(first.json<{ id: string }>().id, again.json<{ id: string }>().id)
-  t.match(app.findStory(first.json<{ id: string }>().id).tags, [{ name: 'campaign', value: 'spring' }])
+  t.match((await app.findStory(first.json<{ id: string }>().id)).tags, [{ name: 'campaign', value: 'spring' }])
   t.equal((await post(message, '', { 'idempotency-key': 'once' })).status, 409)
 })
 

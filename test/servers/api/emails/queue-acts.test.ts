@@ -51,7 +51,7 @@ t.test("another workspace's emails are neither found nor changed", async (t) => 
   later = true
   const id = await app.submitAccepted({ key: app.otherKey, from: 'app@other.test', to: ['bob@b.test'] })
   await app.waitUntilAttempted(id)
-  const [entry] = app.rows<{ id: string }>('select id from queue where email_id = ?', id)
+  const [entry] = await app.rows<{ id: string }>('select id from queue where email_id = ?', id)
   const body = { recipient_ids: [entry?.id] }
   t.equal((await browser.ask('GET', `/emails/${id}/story`)).status, 404)
   for (const act of ['hold', 'release', 'retry']) {
@@ -59,7 +59,7 @@ t.test("another workspace's emails are neither found nor changed", async (t) => 
   }
   const own = await app.submitAccepted({ to: ['bob@b.test'] })
   t.equal((await browser.ask('POST', `/emails/${own}/hold`, { body })).status, 409, 'under the id of an own email')
-  t.match(app.rows('select held from queue where email_id = ?', id), [{ held: 0 }])
+  t.match(await app.rows('select held from queue where email_id = ?', id), [{ held: 0 }])
   const listed = await browser.ask('GET', '/emails?recipient=bob@b.test')
   t.notMatch(listed.text, id)
   t.match(listed.json(), { data: [{ id: own }, {}], has_more: false, next_cursor: null, searched_to: null })

@@ -173,7 +173,7 @@ t.test('deletion is final and removes the bytes', async (t) => {
   ] as const) {
     t.equal((await app.rest(method, `/v1/inbound/${processed}${path}`)).status, 404)
   }
-  t.same(app.rows('select inbound_id from inbound_raw'), [{ inbound_id: failed }])
+  t.same(await app.rows('select inbound_id from inbound_raw'), [{ inbound_id: failed }])
   await app.daemon.database.commit([{ sql: 'delete from inbound_raw', parameters: [] }])
   t.match((await app.rest('GET', `/v1/inbound/${failed}`)).json(), { html: null, headers: [] })
   t.equal((await app.rest('GET', `/v1/inbound/${failed}/raw`)).status, 404, 'bytes are kept for a time')
@@ -202,10 +202,10 @@ t.test('a reply goes to the author, from the address that received the email, in
 })
 
 /** What the classifier has learned of the workspace. */
-function readLearned(app: TestDaemon): unknown {
+async function readLearned(app: TestDaemon): Promise<unknown> {
   const sql = 'select verdict, count(*) as count from bayes_learned where workspace_id = ? group by verdict'
   const counts = 'select verdict, count from bayes_messages where workspace_id = ? and count > 0'
-  return [app.rows(sql, app.workspaceId), app.rows(counts, app.workspaceId)]
+  return [await app.rows(sql, app.workspaceId), await app.rows(counts, app.workspaceId)]
 }
 
 t.test('feedback on an email is learned once, and the last verdict counts', async (t) => {
@@ -217,19 +217,19 @@ t.test('feedback on an email is learned once, and the last verdict counts', asyn
     return answer.json()
   }
   t.same(await say('spam'), { id: processed, verdict: 'spam', learned: true, spam_status: 'spam' })
-  t.same(readLearned(app), [[{ verdict: 'spam', count: 1 }], [{ verdict: 'spam', count: 1 }]])
+  t.same(await readLearned(app), [[{ verdict: 'spam', count: 1 }], [{ verdict: 'spam', count: 1 }]])
   const show = async (): Promise<unknown> => (await app.rest('GET', `/v1/inbound/${processed}`)).json()
   t.match(
     await show(),
     { spam_status: 'spam', spam_score: 4.31, spam_report: [{ name: 'MISSING_DATE', score: 4.31 }] },
     'the record says what was said, and what was found',
   )
-  const tokens = app.rows('select token, spam, ham from bayes_tokens order by token')
+  const tokens = await app.rows('select token, spam, ham from bayes_tokens order by token')
   t.match(await say('spam'), { learned: false, spam_status: 'spam' })
-  t.same(app.rows('select token, spam, ham from bayes_tokens order by token'), tokens, 'twice counts once')
+  t.same(await app.rows('select token, spam, ham from bayes_tokens order by token'), tokens, 'twice counts once')
   t.match(await say('ham'), { learned: true, spam_status: 'clean' })
-  t.same(readLearned(app), [[{ verdict: 'ham', count: 1 }], [{ verdict: 'ham', count: 1 }]])
-  t.same(app.rows('select * from bayes_tokens where spam > 0'), [], 'the other verdict is unlearned')
+  t.same(await readLearned(app), [[{ verdict: 'ham', count: 1 }], [{ verdict: 'ham', count: 1 }]])
+  t.same(await app.rows('select * from bayes_tokens where spam > 0'), [], 'the other verdict is unlearned')
   t.match(await show(), { spam_status: 'clean', spam_score: 4.31 })
   const found = (await app.rest('GET', '/v1/inbound?spam_status=clean')).json<{ data: { id: string }[] }>()
   t.same(
@@ -251,6 +251,6 @@ t.test('nothing is learned of a message whose bytes are gone or cannot be parsed
   t.match(await feedback(bomb), [409, { error: { code: 'conflict', message: /nothing can be learned/ } }])
   await commit([{ sql: 'delete from inbound_raw', parameters: [] }])
   t.match(await feedback(processed), [409, { error: { code: 'conflict', message: /bytes are no longer stored/ } }])
-  t.same(readLearned(app), [[], []])
+  t.same(await readLearned(app), [[], []])
   t.match((await app.rest('GET', `/v1/inbound/${processed}`)).json(), { spam_status: 'suspicious' })
 })

@@ -37,8 +37,10 @@ async function perform({ browser }: World, body: Readonly<Record<string, string>
   })
 }
 
-const heldOf = ({ app }: World): readonly string[] =>
-  app.rows<{ recipient: string }>('select recipient from queue where held <> 0 order by id').map((row) => row.recipient)
+const heldOf = async ({ app }: World): Promise<readonly string[]> =>
+  (await app.rows<{ recipient: string }>('select recipient from queue where held <> 0 order by id')).map(
+    (row) => row.recipient,
+  )
 
 t.test('providers are counted with their reasons, and an act takes both as filters', async (t) => {
   const world = await openWorld(t)
@@ -60,7 +62,7 @@ t.test('providers are counted with their reasons, and an act takes both as filte
     ...{ act: 'hold', provider: 'google', reason: 'rate-limited', domain: null, status: null, workspace_id: null },
     ...{ state: 'completed', changed: 1, missed: 0 },
   })
-  t.same(heldOf(world), ['fast@google.com'])
+  t.same(await heldOf(world), ['fast@google.com'])
   const list = async (query: string): Promise<unknown> => {
     const answer = await browser.ask('GET', `/operator/queue/entries?${query}`)
     return answer.json<{ data: { recipient: string }[] }>().data.map(({ recipient }) => recipient)
@@ -73,11 +75,13 @@ t.test('providers are counted with their reasons, and an act takes both as filte
     providers: [{ provider: 'google', waiting: 1, held: 1, releasable: 1 }, { provider: 'other' }],
   })
   await perform(world, { act: 'release', provider: 'google' })
-  t.same(heldOf(world), [])
+  t.same(await heldOf(world), [])
   await perform(world, { act: 'hold', provider: 'other' })
-  t.same(heldOf(world), ['other@b.test'])
+  t.same(await heldOf(world), ['other@b.test'])
   t.same(
-    app.rows("select action, actor = 'operator' as by_cli from audit_log where action like 'queue.%' order by seq"),
+    await app.rows(
+      "select action, actor = 'operator' as by_cli from audit_log where action like 'queue.%' order by seq",
+    ),
     ['held', 'released', 'held'].map((act) => ({ action: `queue.${act}`, by_cli: 0 })),
   )
 })
@@ -88,7 +92,7 @@ t.test('an entry that a rule holds names the rule, and no act but its end frees 
   const added = await browser.ask('POST', '/operator/queue/rules', { body: { domain: 'google.com' } })
   t.equal(added.status, 201)
   const { id: rule } = added.json<{ readonly id: string }>()
-  await waitUntil('both are held', () => heldOf(world).length === 2)
+  await waitUntil('both are held', async () => (await heldOf(world)).length === 2)
   const list = await browser.ask('GET', '/operator/queue/entries?provider=google')
   const { data } = list.json<{ readonly data: readonly { readonly id: string }[] }>()
   const named = { status: 'held', reason: 'hold-rule', hold_rule: rule, next_attempt_at: null }
@@ -102,7 +106,7 @@ t.test('an entry that a rule holds names the rule, and no act but its end frees 
     t.match((await browser.ask('POST', '/operator/queue/acts', { body: { act, ids } })).json(), { changed: [] }, act)
   }
   t.equal((await browser.ask('DELETE', `/operator/queue/rules/${rule}`)).status, 204)
-  await waitUntil('both are free', () => heldOf(world).length === 0)
+  await waitUntil('both are free', async () => (await heldOf(world)).length === 0)
 })
 
 t.test(
@@ -126,6 +130,6 @@ t.test(
     t.equal((await other.ask('GET', '/operator/queue')).status, 403)
     const act = { body: { act: 'hold', provider: 'google' } }
     t.equal((await other.ask('POST', '/operator/queue/work', act)).status, 403)
-    t.same(app.rows('select id from queue where held <> 0'), [])
+    t.same(await app.rows('select id from queue where held <> 0'), [])
   },
 )

@@ -53,8 +53,9 @@ const list = async (app: TestDaemon, key = app.key): Promise<readonly Key[]> =>
 const acts = async (app: TestDaemon, key = app.key): Promise<readonly Act[]> =>
   (await app.rest('GET', '/v1/audit-log', { key })).json<{ data: Act[] }>().data
 
-const userOf = (app: TestDaemon, workspaceId: string): string =>
-  app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', workspaceId)[0]?.user_id ?? ''
+const userOf = async (app: TestDaemon, workspaceId: string): Promise<string> =>
+  (await app.rows<{ user_id: string }>('select user_id from members where workspace_id = ?', workspaceId))[0]
+    ?.user_id ?? ''
 
 t.test('the secret of a key is shown once, and the key works at once', async (t) => {
   const app = await testDaemon(t)
@@ -80,8 +81,8 @@ t.test('the secret of a key is shown once, and the key works at once', async (t)
   t.match(await list(app), [{ name: 'first key' }, { id: made.id, key_prefix: made.key_prefix, revoked_at: null }])
   t.equal('key' in ((await list(app))[1] ?? {}), false)
   await waitUntil('the use is noted', async () => (await list(app))[1]?.last_used_at !== null)
-  const [row] = app.rows<{ user_id: string }>('select user_id from api_keys where id = ?', made.id)
-  t.equal(row?.user_id, userOf(app, app.workspaceId), 'it belongs to whom the asking key belongs to')
+  const [row] = await app.rows<{ user_id: string }>('select user_id from api_keys where id = ?', made.id)
+  t.equal(row?.user_id, await userOf(app, app.workspaceId), 'it belongs to whom the asking key belongs to')
 })
 
 t.test('a key can do what it was created with', async (t) => {
@@ -194,7 +195,7 @@ t.test('a revoked key fails at once at every listener, and stays revoked', async
 t.test('a key for another workspace of the same user', async (t) => {
   const app = await testDaemon(t)
   const { commit, read } = app.daemon.database
-  const second = buildWorkspaceWithOwner(read, 'Second', parseAddress('owner@a.test'), 'unlimited', app.now())
+  const second = await buildWorkspaceWithOwner(read, 'Second', parseAddress('owner@a.test'), 'unlimited', app.now())
   await commit(second.writes)
   const made = await make(app, { name: 'over there', workspace_id: second.workspaceId })
   t.match(await list(app, made.key), [{ name: 'first key' }, { id: made.id }])
@@ -212,12 +213,12 @@ t.test('a key for another workspace of the same user', async (t) => {
 })
 
 /** Writes that are committed before those of the request. */
-function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
+async function keyRouteAfter(app: TestDaemon, before: readonly Write[]): Promise<(body: object) => Promise<unknown>> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
   const deps = { read, commit: late, domains: new SendingDomainCache(read), changes: { keyRevoked: () => undefined } }
   const make = apiKeyRoutes(deps).find(({ method }) => method === 'POST')
-  const principal = new ApiKeyCache({ read, commit }, app.now).authenticate(app.key, '127.0.0.1')
+  const principal = await new ApiKeyCache({ read, commit }, app.now).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, fingerprint: () => '', header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
 }
@@ -226,23 +227,23 @@ t.test('a key that is revoked while it creates another creates none', async (t) 
   const app = await testDaemon(t)
   const id = (await list(app))[0]?.id ?? ''
   const { workspaceId } = app
-  const create = keyRouteAfter(app, [revokeKey({ workspaceId, id, at: app.now() })])
+  const create = await keyRouteAfter(app, [revokeKey({ workspaceId, id, at: app.now() })])
   await t.rejects(create({ name: 'heir', scopes: ['full'] }), { name: 'Refusal', kind: 'bad-credentials' })
-  t.equal(app.rows('select id from api_keys where workspace_id = ?', workspaceId).length, 1)
+  t.equal((await app.rows('select id from api_keys where workspace_id = ?', workspaceId)).length, 1)
 })
 
 t.test('a member who is demoted while their key creates another creates none', async (t) => {
   const app = await testDaemon(t)
   const demoted = { sql: `update members set role = 'member' where workspace_id = ?`, parameters: [app.workspaceId] }
-  const create = keyRouteAfter(app, [demoted])
+  const create = await keyRouteAfter(app, [demoted])
   await t.rejects(create({ name: 'heir', scopes: ['full'] }), { name: 'Refusal', kind: 'forbidden' })
-  t.equal(app.rows('select id from api_keys where workspace_id = ?', app.workspaceId).length, 1)
+  t.equal((await app.rows('select id from api_keys where workspace_id = ?', app.workspaceId)).length, 1)
 })
 
 t.test('a workspace has at most 1,000 active keys, also under concurrent requests', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
-  const requestedKey = { workspaceId, userId: userOf(app, workspaceId), name: 'one of many', now: app.now() }
+  const requestedKey = { workspaceId, userId: await userOf(app, workspaceId), name: 'one of many', now: app.now() }
   const rows = Array.from({ length: MAX_LIVE_KEYS - 3 }, () => generateKey(requestedKey).row)
   await app.daemon.database.commit(rows.map((row) => insertKey(row)))
   const more = (): Promise<RestAnswer> => app.rest('POST', '/v1/api-keys', { body: { name: 'one more' } })
@@ -256,7 +257,7 @@ t.test('a workspace has at most 1,000 active keys, also under concurrent request
 t.test('keys and domains are listed in pages', async (t) => {
   const app = await testDaemon(t)
   const { workspaceId } = app
-  const requestedKey = { workspaceId, userId: userOf(app, workspaceId), now: app.now() }
+  const requestedKey = { workspaceId, userId: await userOf(app, workspaceId), now: app.now() }
   const rows = Array.from({ length: 24 }, (_, n) => generateKey({ ...requestedKey, name: `key ${n}` }).row)
   await app.daemon.database.commit(rows.map((row) => insertKey(row)))
   const names = async (query: string): Promise<readonly string[]> =>
@@ -281,7 +282,7 @@ t.test('the audit log says who did what, in pages, without secrets', async (t) =
   await app.rest('DELETE', `/v1/api-keys/${made.id}`)
   const answer = await app.rest('GET', '/v1/audit-log')
   t.same(check('GET /audit-log', answer), [])
-  const actor = userOf(app, app.workspaceId)
+  const actor = await userOf(app, app.workspaceId)
   t.match(await acts(app), [
     { actor, action: 'api_key.revoked', target: made.id, details: { by_key: first?.id } },
     { actor, action: 'api_key.created', target: made.id, details: { by_key: first?.id, name: 'k', scopes: ['send'] } },

@@ -198,7 +198,7 @@ t.test('there is one owner, who can be neither changed nor removed', async (t) =
     'validation_error',
   ])
   t.same(refusalOf(await invite(app, 'new@b.test', app.key, 'owner')), [400, 'validation_error'])
-  t.match(app.rows(`select role from members where workspace_id = ? order by joined_at`, app.workspaceId), [
+  t.match(await app.rows(`select role from members where workspace_id = ? order by joined_at`, app.workspaceId), [
     { role: 'owner' },
     { role: 'admin' },
   ])
@@ -261,7 +261,7 @@ t.test('an invitation: once for an address, listed while pending, cancelled in t
   t.same(data(await list()), [])
   const again = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}&invitationId=${id}`)
   t.match(error(again), { status: 409, code: 'conflict', details: { id, status: 'cancelled' } })
-  t.same(refusalOf(await accept(app, buildToken(app, id))), [409, 'conflict'])
+  t.same(refusalOf(await accept(app, await buildToken(app, id))), [409, 'conflict'])
 
   const second = data(await invite(app, 'nina@b.test'))
   const other = await app.rest(
@@ -284,7 +284,7 @@ t.test('an expired invitation is gone, and a new one takes its place', async (t)
   const { id } = data(await invite(app, 'nina@b.test'))
   app.advance(7 * DAY)
   t.same(data(await app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)), [])
-  t.match(error(await accept(app, buildToken(app, id))), { status: 409, message: /expired/ })
+  t.match(error(await accept(app, await buildToken(app, id))), { status: 409, message: /expired/ })
   const late = await app.rest('DELETE', `/v1/invitations/${id}?workspaceId=${app.workspaceId}`)
   t.match(error(late), { status: 409, details: { status: 'expired' } })
   const unknown = await app.rest('DELETE', `/v1/invitations/${uuidv7(1)}?workspaceId=${app.workspaceId}`)
@@ -303,7 +303,7 @@ t.test('acceptance works once and issues a key', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
   const { id } = data(await invite(app, 'nina@b.test', app.key, 'admin'))
-  const token = buildToken(app, id)
+  const token = await buildToken(app, id)
   t.same(refusalOf(await accept(app, token, { password: 'shorty' })), [400, 'validation_error'])
   t.same(refusalOf(await accept(app, token, { full_name: '' })), [400, 'validation_error'])
   t.same(refusalOf(await accept(app, `${token.slice(0, -1)}_`)), [404, 'not_found'])
@@ -319,7 +319,9 @@ t.test('acceptance works once and issues a key', async (t) => {
   t.same(refusalOf(await accept(app, token)), [409, 'conflict'])
   const members = data<{ id: string }[]>(await app.rest('GET', `/v1/members?workspaceId=${app.workspaceId}`, { key }))
   t.same(members.at(-1), member)
-  const [user] = app.rows<{ password_hash: string }>(`select password_hash from users where email = 'nina@b.test'`)
+  const [user] = await app.rows<{ password_hash: string }>(
+    `select password_hash from users where email = 'nina@b.test'`,
+  )
   t.match(user?.password_hash, /^scrypt\$15\$8\$1\$/)
   t.same(app.errors, [])
 })
@@ -327,41 +329,42 @@ t.test('acceptance works once and issues a key', async (t) => {
 t.test('for an existing account the password is verified and never set', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
-  t.equal((await accept(app, buildToken(app, first.id))).status, 201)
-  const hash = (): unknown => app.rows(`select password_hash, full_name from users where email = 'nina@b.test'`)
-  const before = hash()
+  t.equal((await accept(app, await buildToken(app, first.id))).status, 201)
+  const hash = (): Promise<unknown> =>
+    app.rows(`select password_hash, full_name from users where email = 'nina@b.test'`)
+  const before = await hash()
   const body = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
   const { id } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body }))
-  const token = buildToken(app, id)
+  const token = await buildToken(app, id)
   t.same(refusalOf(await accept(app, token, { password: 'another password' })), [403, 'insufficient_permissions'])
-  t.same(hash(), before)
+  t.same(await hash(), before)
   const accepted = await accept(app, token, { full_name: 'Somebody Else' })
   t.equal(accepted.status, 201)
-  t.same(hash(), before)
+  t.same(await hash(), before)
   const { api_key: key } = data<{ api_key: string }>(accepted)
   t.equal(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })).length, 2)
 
   // The owner was created by the command line, without a password.
   const owner = { ...body, email: 'owner@a.test' }
   const { id: theirs } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body: owner }))
-  t.match(error(await accept(app, buildToken(app, theirs))), { status: 409, message: /no password/ })
+  t.match(error(await accept(app, await buildToken(app, theirs))), { status: 409, message: /no password/ })
   t.equal((await app.cli('user', 'list')).status, 0)
   t.match((await app.cli('user', 'set-password', 'OWNER@a.test')).err, /at least 8 characters/)
   t.match(await runCommand(['user', 'set-password', 'OWNER@a.test', '--config', app.configFile], password), {
     status: 0,
     err: '',
   })
-  t.equal((await accept(app, buildToken(app, theirs))).status, 201)
+  t.equal((await accept(app, await buildToken(app, theirs))).status, 201)
   t.same(app.errors, [])
 })
 
 t.test('an invitation does not allow guessing passwords', async (t) => {
   const app = await testDaemon(t)
   const first = data(await invite(app, 'nina@b.test'))
-  t.equal((await accept(app, buildToken(app, first.id))).status, 201)
+  t.equal((await accept(app, await buildToken(app, first.id))).status, 201)
   const body = { email: 'nina@b.test', role: 'member', workspaceId: app.otherWorkspaceId }
   const { id } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body }))
-  const token = buildToken(app, id)
+  const token = await buildToken(app, id)
   for (let guess = 0; guess < 5; guess += 1) {
     t.equal((await accept(app, token, { password: `a guess ${guess}` })).status, 403)
   }
@@ -371,14 +374,18 @@ t.test('an invitation does not allow guessing passwords', async (t) => {
 })
 
 /** Ids in every text column of every table; the log of the service keeps that a workspace was deleted. */
-function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): string[] {
-  const tables = app.rows<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
-  return tables.flatMap(({ name }) => {
-    const columns = app.rows<{ name: string }>(`select name from pragma_table_info('${name}')`)
-    const where = columns.map((column) => `"${column.name}" = '${id}'`).join(' or ')
-    const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
-    return app.rows(`select 1 from "${name}" where (${where}) ${others} limit 1`).length > 0 ? [name] : []
-  })
+async function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): Promise<string[]> {
+  const tables = await app.rows<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
+  return (
+    await Promise.all(
+      tables.map(async ({ name }) => {
+        const columns = await app.rows<{ name: string }>(`select name from pragma_table_info('${name}')`)
+        const where = columns.map((column) => `"${column.name}" = '${id}'`).join(' or ')
+        const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
+        return (await app.rows(`select 1 from "${name}" where (${where}) ${others} limit 1`)).length > 0 ? [name] : []
+      }),
+    )
+  ).flat()
 }
 
 t.test('a deleted workspace is gone at once for every reader, and later from every table', async (t) => {
@@ -391,16 +398,20 @@ t.test('a deleted workspace is gone at once for every reader, and later from eve
   t.same(data(answer), { deleted: true, id: app.workspaceId })
   t.same(refusalOf(await app.rest('GET', '/v1/emails')), [401, 'invalid_api_key'])
   t.match(await session.readReply(), /^421 /)
-  t.same(refusalOf(await accept(app, buildToken(app, waiting.id))), [404, 'not_found'])
+  t.same(refusalOf(await accept(app, await buildToken(app, waiting.id))), [404, 'not_found'])
   t.match((await app.cli('workspace', 'list', '--json')).json(), { data: [{ id: app.otherWorkspaceId }] })
-  await waitUntil('it is erased', () => tracesOf(app, app.workspaceId).join() === 'erasures')
-  t.same(app.rows(`select email from users`), [{ email: 'owner@other.test' }], 'who belonged to it alone is forgotten')
+  await waitUntil('it is erased', async () => (await tracesOf(app, app.workspaceId)).join() === 'erasures')
+  t.same(
+    await app.rows(`select email from users`),
+    [{ email: 'owner@other.test' }],
+    'who belonged to it alone is forgotten',
+  )
   t.equal((await app.rest('GET', '/v1/emails', { key: app.otherKey })).status, 200)
   t.same((await app.cli('verify-data', '--json')).json(), { ok: true, problems: [] })
   await app.stop()
 
   const later = await testDaemon(t, { folder: app.folder })
-  await waitUntil('and nothing remembers it', () => tracesOf(later, app.workspaceId).length === 0)
+  await waitUntil('and nothing remembers it', async () => (await tracesOf(later, app.workspaceId)).length === 0)
   t.same([...app.errors, ...later.errors], [])
 })
 
@@ -413,8 +424,8 @@ t.test('a request that was admitted before its workspace was deleted does nothin
   t.same(refusalOf(await app.rest('POST', '/v1/workspaces', { body: { name: 'Late' } })), [401, 'invalid_api_key'])
   t.same(refusalOf(await invite(app, 'nina@b.test')), [404, 'not_found'])
   t.equal((await app.rest('POST', '/v1/api-keys', { body: { name: 'late' } })).status, 404)
-  t.match(app.rows('select name from workspaces'), [{ name: 'Other' }])
-  t.same(app.rows('select 1 from members where user_id not in (select id from users)'), [])
+  t.match(await app.rows('select name from workspaces'), [{ name: 'Other' }])
+  t.same(await app.rows('select 1 from members where user_id not in (select id from users)'), [])
   t.same(app.errors, [])
 })
 
@@ -461,7 +472,7 @@ t.test('a limited key has its own workspace alone, and neither invites nor raise
     t.equal(made.status, 201)
     refusedFor(await invite(app, 'guest@b.test', made.json<{ key: string }>().key))
   }
-  t.same(app.rows('select 1 from invitations'), [])
+  t.same(await app.rows('select 1 from invitations'), [])
   t.same(app.errors, [])
 })
 
@@ -476,7 +487,7 @@ t.test('a removed or demoted member leaves no pending invitation, and a transfer
   const lower = { workspaceId: app.workspaceId, role: 'member' }
   t.equal((await app.rest('PATCH', `/v1/members/${demoted.memberId}`, { body: lower })).status, 200)
   for (const id of ids)
-    t.match(error(await accept(app, buildToken(app, id))), { code: 'conflict', message: /cancelled/ })
+    t.match(error(await accept(app, await buildToken(app, id))), { code: 'conflict', message: /cancelled/ })
   t.match(data(await app.rest('GET', `/v1/invitations?workspaceId=${app.workspaceId}`)), [{ id: kept }])
   const acts = data<object[]>(await app.rest('GET', '/v1/audit-log?limit=2'))
   t.match(acts, [
@@ -485,7 +496,7 @@ t.test('a removed or demoted member leaves no pending invitation, and a transfer
   ])
 
   t.equal((await app.cli('workspace', 'transfer', app.workspaceId, demoted.email)).status, 0)
-  t.equal((await accept(app, buildToken(app, kept))).status, 201, 'who owned it is an admin, and may invite')
+  t.equal((await accept(app, await buildToken(app, kept))).status, 201, 'who owned it is an admin, and may invite')
   t.same(app.errors, [])
 })
 
@@ -564,7 +575,7 @@ t.test("the operator's workspace cannot be deleted, and its log names those that
     acts.map(({ action }) => action),
     ['workspace.deleted', 'workspace.made_operators'],
   )
-  await waitUntil('it is erased', () => tracesOf(app, app.otherWorkspaceId).join() === 'erasures')
+  await waitUntil('it is erased', async () => (await tracesOf(app, app.otherWorkspaceId)).join() === 'erasures')
   t.match(data(await app.rest('GET', '/v1/audit-log')), [{ action: 'workspace.deleted' }, {}], 'and it stays')
 
   const second = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))

@@ -28,12 +28,13 @@ t.test('a hold is mailed to the administrators of the workspace', async (t) => {
   const [workspaceId, prefix, now] = [app.workspaceId, '+43660', app.now()]
   const row = rowOf(read)
   const code = { workspace_id: workspaceId, prefix, status: 'expired', created_at: now - 600_000 }
-  await commit(Array.from({ length: 20 }, (_, place) => row('sms_codes', { ...code, id: `sms_${place}` })))
+  const codes = Array.from({ length: 20 }, (_, place) => row('sms_codes', { ...code, id: `sms_${place}` }))
+  await commit(await Promise.all(codes))
   const watch = new ConversionWatch({ read, commit }, { warn: () => undefined }, () => app.config.sms)
   const refusal = await watch.findHold({ workspaceId, prefix, range: '+436601234', phone: '+4366012345678', now })
   t.equal(refusal?.details['reason'], 'prefix_held')
-  const [mail] = await waitUntil('the notice is queued', () => {
-    const rows = app.rows<{ subject: string }>(
+  const [mail] = await waitUntil('the notice is queued', async () => {
+    const rows = await app.rows<{ subject: string }>(
       `select subject from emails where workspace_id = ? and subject like '%+43660%'`,
       SERVICE_WORKSPACE,
     )

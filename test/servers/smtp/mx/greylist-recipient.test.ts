@@ -34,7 +34,7 @@ t.test('who has to wait', async (t) => {
         t.same([given, client], [setting, tuple.client], name)
         return applies
       },
-      check: () => {
+      check: async () => {
         checks += 1
         return seconds
       },

@@ -294,15 +294,16 @@ t.test('a refusal by accept reaches the client with its own code, once, and the 
 })
 
 t.test('a bug in a dependency never refuses mail permanently', async (t) => {
-  const broken = (): never => {
+  const brokenHere = (): never => {
     throw new TypeError('secret')
   }
+  const broken = async (): Promise<never> => brokenHere()
   const { open } = await runSubmission(t, {}, { authenticate: broken, checkSender: broken })
   const client = await open({ tls: true })
   await client.sendCommand('EHLO c')
   t.equal(await client.sendCommand(authPlain('app-key')), '454 4.7.0 Temporary authentication failure')
 
-  const { port } = await runSubmission(t, {}, { trusted: broken })
+  const { port } = await runSubmission(t, {}, { trusted: brokenHere })
   const second = await dial(port(false))
   t.equal(await second.readReply(), '421 4.3.0 local error, try again later')
 

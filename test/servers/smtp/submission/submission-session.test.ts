@@ -22,7 +22,7 @@ const principal = createKeylessPrincipal('ws_1')
 const host = createKeylessPrincipal('ws_1', parseAddress('host1@example.test'))
 const letter = 'From: a@example.test\r\n\r\nhello\r\n'
 
-function authenticateGood(password: string): Principal {
+async function authenticateGood(password: string): Promise<Principal> {
   if (password === 'good') return principal
   throw new Refusal('bad-credentials', 'wrong key')
 }
@@ -36,7 +36,7 @@ function openSession(
     access: {
       authenticate,
       findTrusted: trusted,
-      checkSender(_principal, from) {
+      async checkSender(_principal, from) {
         if (from.endsWith('@other.test')) throw new Refusal('sender-not-verified', 'not yours')
       },
     },
@@ -131,7 +131,7 @@ const dialogues: readonly Dialogue[] = [
   {
     name: 'keys that cannot be checked',
     deps: {
-      authenticate() {
+      async authenticate() {
         throw new Error('secret')
       },
     },
@@ -171,7 +171,7 @@ for (const { name, settings, deps, connection: facts, steps } of dialogues) {
   t.test(name, async (t) => {
     const { session, connection, gate } = openSession(settings, deps)
     Object.assign(connection, facts)
-    t.equal(session.connect(), null)
+    t.equal(await session.connect(), null)
     for (const [line, expected] of steps) t.match(await say(session, connection, line), expected, line.slice(0, 60))
     session.close()
     t.equal(gate.memory.usedBytes(), 0)
@@ -180,7 +180,7 @@ for (const { name, settings, deps, connection: facts, steps } of dialogues) {
 
 t.test('the Received field tells how a message came', async (t) => {
   const { session, connection, accepted } = openSession()
-  session.connect()
+  await session.connect()
   for (const [line] of [auth, mail, rcpt, data]) await say(session, connection, line)
   for (const line of ['MAIL FROM:<a@example.test> SMTPUTF8', rcpt[0], data[0]]) await say(session, connection, line)
   connection.isExtended = false
@@ -194,7 +194,7 @@ t.test('the Received field tells how a message came', async (t) => {
 t.test('a key that was sent before TLS is forgotten', async (t) => {
   const { session, connection } = openSession({ allow_plaintext_loopback: true })
   Object.assign(connection, { tls: null, remoteAddress: '::1' })
-  session.connect()
+  await session.connect()
   await say(session, connection, auth[0])
   t.same(session.principal, principal)
   session.reset()
@@ -207,19 +207,52 @@ t.test('an address with too many wrong keys is refused instead of greeted', asyn
     maxAuthFailures: 2,
     authFailures: { ...defaultSubmissionLimits.authFailures, failures: 2 },
   })
-  session.connect()
+  await session.connect()
   for (const line of ['AUTH bad', 'AUTH bad']) await say(session, connection, line)
-  t.match(new SubmissionSession(gate, new TestConnection()).connect(), { code: 421, status: '4.7.0' })
+  t.match(await new SubmissionSession(gate, new TestConnection()).connect(), { code: 421, status: '4.7.0' })
 })
 
 t.test('a client must log in within its time, be it in a handshake', async (t) => {
   const plain = openSession({ auth_timeout: 0 })
   const upgrading = openSession({ auth_timeout: 0 })
   upgrading.connection.isInHandshake = true
-  plain.session.connect()
-  upgrading.session.connect()
+  await plain.session.connect()
+  await upgrading.session.connect()
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.same(plain.connection.replies, ['421 4.4.2 AUTH did not come in time'])
   t.ok(upgrading.connection.isDestroyed)
   t.same(upgrading.connection.replies, [])
+})
+
+t.test('a key that is revoked while it is looked up opens no session', async (t) => {
+  const lookups: PromiseWithResolvers<Principal>[] = []
+  const authenticate = (): Promise<Principal> => {
+    const lookup = Promise.withResolvers<Principal>()
+    lookups.push(lookup)
+    return lookup.promise
+  }
+  const { session, gate } = openSession({}, { authenticate })
+  session.connect()
+  const reply = session.auth('good')
+  gate.accessEndings += 1
+  lookups[0]?.resolve(principal)
+  await new Promise((resolve) => setImmediate(resolve))
+  lookups[1]?.reject(new Refusal('bad-credentials', 'the key is revoked'))
+  t.match(await reply, { code: 535 })
+  t.equal(session.principal, null)
+})
+
+t.test('a ban holds for keys that are being looked up', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const authenticate = async (key: string): Promise<Principal> => {
+    if (key.startsWith('slow ')) await gate.promise
+    return authenticateGood(key.replace('slow ', ''))
+  }
+  const authFailures = { ...defaultSubmissionLimits.authFailures, failures: 2 }
+  const { session } = openSession({ authFailures, maxAuthFailures: 10 }, { authenticate })
+  const slow = ['slow good', 'slow bad'].map((key) => session.auth(key))
+  for (let times = 0; times < 2; times += 1) t.match(await session.auth('bad'), { code: 535 })
+  gate.resolve()
+  t.match(await Promise.all(slow), [{ code: 421 }, { code: 421 }])
+  t.equal(session.principal, null)
 })

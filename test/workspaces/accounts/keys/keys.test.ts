@@ -63,8 +63,8 @@ t.test('a key is revoked once, and only by its workspace', async (t) => {
   await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_2', id, at: 1 })]), WriteConflict)
   await database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 1 })])
   await t.rejects(database.commit([revokeKey({ workspaceId: 'ws_1', id, at: 2 })]), WriteConflict)
-  t.match(keysOfWorkspace(database.read, { workspaceId: 'ws_1' }), [{ id, revoked_at: 1 }])
-  t.notOk(JSON.stringify(keysOfWorkspace(database.read, { workspaceId: 'ws_1' })).includes(made.row.key_hash))
+  t.match(await keysOfWorkspace(database.read, { workspaceId: 'ws_1' }), [{ id, revoked_at: 1 }])
+  t.notOk(JSON.stringify(await keysOfWorkspace(database.read, { workspaceId: 'ws_1' })).includes(made.row.key_hash))
 })
 
 t.test('a key cannot grant more than it has', async (t) => {

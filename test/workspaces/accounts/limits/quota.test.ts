@@ -9,9 +9,15 @@ import { EmailCommitter, type IdempotentRequest } from '../../../../src/outbound
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
 import type { EnqueuedEmail } from '../../../../src/records/messages/queue/enqueue.js'
 import { UsageCleanup } from '../../../../src/workspaces/accounts/limits/old-usage.js'
-import { findUnknownPlans, type Plan, PlanCache, setPlan } from '../../../../src/workspaces/accounts/limits/plans.js'
+import {
+  findUnknownPlans,
+  type Plan,
+  setPlan,
+  WorkspacePlans,
+} from '../../../../src/workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { addUsage, readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
+import { WorkspaceDirectory } from '../../../../src/workspaces/accounts/workspace/workspace-directory.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
@@ -71,9 +77,10 @@ async function refusal(taken: Promise<unknown>): Promise<Refusal> {
   throw new Error('it was taken')
 }
 
-const emails = (workspaceId: string): number =>
-  database.read<{ n: number }>('select count(*) as n from emails where workspace_id = ?', [workspaceId])[0]?.n ?? -1
-const usage = (workspaceId: string) =>
+const emails = async (workspaceId: string): Promise<number> =>
+  (await database.read<{ n: number }>('select count(*) as n from emails where workspace_id = ?', [workspaceId]))[0]
+    ?.n ?? -1
+const usage = async (workspaceId: string) =>
   database.read<{ kind: string; bucket: number; count: number }>(
     'select kind, bucket, count from usage where workspace_id = ? order by kind, bucket',
     [workspaceId],
@@ -123,13 +130,13 @@ t.test('each quota refuses with its own code and says when to retry', async (t) 
     const { take, handedOver } = createCommits(database, limits, domainLimit)
     const first = limits.emails_per_month === 0 ? 0 : 2
     for (let n = 0; n < first; n += 1) t.equal(await take([prepared(noon)], null, noon), null, what)
-    const before = usage(workspace)
+    const before = await usage(workspace)
     t.match(await refusal(take([prepared(noon)], null, noon)), { kind, details }, what)
     const ofBatch = await refusal(take([prepared(noon)], null, noon, { batch: true }))
     t.match(ofBatch, { kind: 'insufficient-quota', details }, `${what}: a batch`)
     t.match(ofBatch.message, /: 0 left, and this batch has 1$/)
-    t.equal(emails(workspace), first, 'nothing of it is there')
-    t.same(usage(workspace), before, 'nothing of it is charged')
+    t.equal(await emails(workspace), first, 'nothing of it is there')
+    t.same(await usage(workspace), before, 'nothing of it is charged')
     t.equal(handedOver.length, first)
   }
 })
@@ -148,7 +155,7 @@ t.test('a batch is committed completely or not at all, and counts all of its ema
     message: '6 emails in a day from a.test: 2 left, and this batch has 3',
   })
   await take([...batch(prepared, 4, noon, 'c.test'), ...batch(prepared, 2, noon)], null, noon, { batch: true })
-  t.equal(emails(workspace), 10)
+  t.equal(await emails(workspace), 10)
   t.equal(handedOver.length, 10)
   t.match(await refusal(take([prepared(noon, 'd.test')], null, noon)), { kind: 'quota-exceeded' })
   t.equal(await take([], null, noon), null, 'nothing costs nothing')
@@ -209,8 +216,8 @@ t.test('concurrent requests in two processes never exceed a quota', async (t) =>
     for (const name of await Promise.all(broken)) t.match(name, /^(ConstraintViolated|Refusal)$/)
     t.equal(answers.filter((answer) => answer === 'taken').length, taken)
     t.same(new Set(answers), new Set(['taken', kind]))
-    t.equal(emails(workspace), taken)
-    const counts = new Map(usage(workspace).map((row) => [row.kind, row.count]))
+    t.equal(await emails(workspace), taken)
+    const counts = new Map((await usage(workspace)).map((row) => [row.kind, row.count]))
     t.equal(counts.get('emails'), taken)
     t.equal(
       domains.reduce((sum, domain) => sum + (counts.get(`domain:${domain}`) ?? 0), 0),
@@ -236,7 +243,7 @@ t.test('a repeated request is charged once, and answered when the quota is used 
   t.equal(answers.filter((answer) => answer === null).length, 1)
   const ids = new Set(answers.flatMap((answer) => answer?.emailId ?? []))
   t.equal(ids.size, 1, 'all others get the id of the one')
-  t.equal(emails(workspace), 1)
+  t.equal(await emails(workspace), 1)
   t.match(await refusal(take([prepared(noon)], once('other', 'x'), noon)), { kind: 'conflict' })
   t.match(await refusal(take([prepared(noon)], { ...once('same', 'x'), key: 'l' }, noon)), { kind: 'daily-limit' })
   t.equal(
@@ -253,14 +260,14 @@ t.test('a conflict for another reason is not reported as a quota', async (t) => 
   const email = prepared(noon)
   const sabotaged = { ...email.enqueued, writes: [{ sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }] }
   await t.rejects(take([{ ...email, enqueued: sabotaged }], null, noon), WriteConflict)
-  t.same(usage(workspace), [])
+  t.same(await usage(workspace), [])
 })
 
 t.test('beside the month and the sender domain, only what a limit needs is counted', async (t) => {
   const workspace = newWorkspace()
   const prepared = of(workspace)
   await createCommits(database, {}).take(batch(prepared, 3, noon), null, noon)
-  t.same(usage(workspace), [
+  t.same(await usage(workspace), [
     { kind: 'domain:a.test', bucket: noon, count: 3 },
     { kind: 'emails', bucket: noon - 12 * HOUR, count: 3 },
   ])
@@ -283,7 +290,7 @@ t.test('housekeeping removes the buckets that no window reaches, and no others',
   const purge = new UsageCleanup(database, noon + 599_998)
   while (await purge.step());
   t.same(
-    usage(workspace).map(({ kind, bucket }) => `${kind} ${bucket}`),
+    (await usage(workspace)).map(({ kind, bucket }) => `${kind} ${bucket}`),
     ['credits 0', ...kinds.flatMap(([kind, oldest]) => [`${kind} ${oldest}`, `${kind} ${noon}`])].sort(),
   )
 })
@@ -297,11 +304,11 @@ t.test('one housekeeping step removes few buckets, however many are old', async 
   const purge = new UsageCleanup(database, noon)
   let most = 0
   for (let more = true; more; ) {
-    const before = usage(workspace).length
+    const before = (await usage(workspace)).length
     more = await purge.step()
-    most = Math.max(most, before - usage(workspace).length)
+    most = Math.max(most, before - (await usage(workspace)).length)
   }
-  t.same(usage(workspace), [])
+  t.same(await usage(workspace), [])
   t.ok(most <= 500, `${most} at once`)
 })
 
@@ -311,59 +318,60 @@ t.test('usage is reported in the shape of the plan', async (t) => {
   await createCommits(database, { credits: 100 }).take(batch(prepared, 7, noon), null, noon)
   const month = { emails_sent: 7, period_start: '2026-10-23T00:00:00.000Z', period_end: '2026-11-21T12:00:00.000Z' }
   const usageUnder = (name: string, limits: PlanLimits) => readUsage(database.read, workspace, { name, limits }, noon)
-  t.same(usageUnder(UNLIMITED, {}), {
+  t.same(await usageUnder(UNLIMITED, {}), {
     plan: UNLIMITED,
     rate_limit: { requests_per_second: 1000, burst_limit: 1000 },
     usage: { ...month, emails_limit: null },
   })
-  t.same(usageUnder('free', builtInPlans['free'] ?? {}), {
+  t.same(await usageUnder('free', builtInPlans['free'] ?? {}), {
     plan: 'free',
     rate_limit: { requests_per_second: 10, burst_limit: 20 },
     usage: { ...month, emails_limit: 5000 },
   })
-  t.match(usageUnder('standard', builtInPlans['standard'] ?? {}), {
+  t.match(await usageUnder('standard', builtInPlans['standard'] ?? {}), {
     rate_limit: { requests_per_second: 10, burst_limit: 10 },
     usage: { emails_limit: null },
   })
-  t.same(usageUnder('prepaid', { credits: 100 }), {
+  t.same(await usageUnder('prepaid', { credits: 100 }), {
     credits_remaining: 93,
     credits_used: 7,
     credits_total: 100,
     credits_expire_at: null,
   })
-  t.match(usageUnder('prepaid', { credits: 5 }), { credits_remaining: 0, credits_used: 7 }, 'a plan that was cut')
-  t.match(readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 29 * DAY), {
+  t.match(await usageUnder('prepaid', { credits: 5 }), { credits_remaining: 0, credits_used: 7 }, 'a plan that was cut')
+  t.match(await readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 29 * DAY), {
     usage: { emails_sent: 7 },
   })
-  t.match(readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 30 * DAY), {
+  t.match(await readUsage(database.read, workspace, { name: UNLIMITED, limits: {} }, noon + 30 * DAY), {
     usage: { emails_sent: 0 },
   })
 })
 
-t.test('a plan is cached until it is invalidated; an unknown plan is the default one', async (t) => {
+t.test('a plan holds until the workspace is read again; an unknown plan is the default one', async (t) => {
   const { read, commit } = database
   const limits = { default_plan: 'free', domain_emails_per_day: 1, plans: builtInPlans }
   const found = async (plan: string, at: number): Promise<string> => {
-    const { workspaceId, writes } = buildWorkspaceWithOwner(read, plan, parseAddress('o@a.test'), plan, at)
+    const { workspaceId, writes } = await buildWorkspaceWithOwner(read, plan, parseAddress('o@a.test'), plan, at)
     await commit(writes)
     return workspaceId
   }
   const gone = await found('gone', noon)
   const pro = await found('pro', noon + 1)
-  const planCache = new PlanCache(read, () => limits)
-  t.match(planCache.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
+  const directory = await WorkspaceDirectory.open(read)
+  const plans = new WorkspacePlans(directory, () => limits)
+  t.match(plans.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
   await commit([setPlan({ workspaceId: pro, plan: UNLIMITED })])
-  t.equal(planCache.find(pro).name, 'pro')
-  planCache.drop()
-  t.same(planCache.find(pro), { name: UNLIMITED, limits: {} })
-  t.match(planCache.find('ws_nobody'), { name: 'free' })
+  t.equal(plans.find(pro).name, 'pro')
+  await directory.learn(pro)
+  t.same(plans.find(pro), { name: UNLIMITED, limits: {} })
+  t.match(plans.find('ws_nobody'), { name: 'free' })
   await t.rejects(commit([setPlan({ workspaceId: 'ws_nobody', plan: 'pro' })]), WriteConflict)
   for (const plan of ['gold', 'toString', '__proto__']) {
     await commit([setPlan({ workspaceId: pro, plan })])
-    planCache.drop()
-    t.match(planCache.find(pro), { name: 'free', limits: { burst: 20 } }, plan)
+    await directory.learn(pro)
+    t.match(plans.find(pro), { name: 'free', limits: { burst: 20 } }, plan)
   }
-  t.match(findUnknownPlans(read, limits), [
+  t.match(await findUnknownPlans(read, limits), [
     { id: gone, plan: 'gone' },
     { id: pro, plan: '__proto__' },
   ])

@@ -231,26 +231,28 @@ t.test('a window drops requests that have left it', async (t) => {
 
 t.test('the daily count survives a restart, except for what was not yet saved', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const { workspaceId, writes } = buildWorkspaceWithOwner(database.read, 'Own', parseAddress('o@a.test'), 'day', begun)
+  const { workspaceId, writes } = await buildWorkspaceWithOwner(
+    ...([database.read, 'Own', parseAddress('o@a.test'), 'day', begun] as const),
+  )
   await database.commit(writes)
   const perDay: PlanLimits = { requests_per_day: 10 }
   let limits = perDay
-  const start = (commit: Commit = database.commit) => {
-    const days = new DailyRequests({ read: database.read, commit })
+  const later = begun + 3_600_000
+  const start = async (commit: Commit = database.commit) => {
+    const days = await DailyRequests.open({ read: database.read, commit }, later)
     return { days, limit: new RateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
   }
-  const first = start()
+  const first = await start()
   for (let n = 0; n < 3; n += 1) first.limit.take(workspaceId, begun)
-  await first.days.save()
-  await first.days.save()
-  for (let n = 0; n < 2; n += 1) first.limit.take(workspaceId, begun + 3_600_000)
+  await Promise.all([first.days.save(begun), first.days.save(begun)])
+  for (let n = 0; n < 2; n += 1) first.limit.take(workspaceId, later)
   first.limit.take('another', begun)
-  t.equal(first.limit.peek(workspaceId, begun + 3_600_000).remaining, 5, 'pushed out of the memory, it is all there')
+  t.equal(first.limit.peek(workspaceId, later).remaining, 5, 'pushed out of the memory, it is all there')
 
-  t.equal(start().limit.peek(workspaceId, begun + 3_600_000).remaining, 7, 'a crash forgets what was not saved')
-  await first.days.save()
-  const second = start()
-  t.equal(second.limit.take(workspaceId, begun + 3_600_000).remaining, 4)
+  t.equal((await start()).limit.peek(workspaceId, later).remaining, 7, 'a crash forgets what was not saved')
+  await first.days.save(later)
+  const second = await start()
+  t.equal(second.limit.take(workspaceId, later).remaining, 4)
   t.equal(
     second.limit.peek(workspaceId, begun + 86_400_000 + 600_000).remaining,
     7,
@@ -258,18 +260,50 @@ t.test('the daily count survives a restart, except for what was not yet saved', 
   )
 
   limits = { requests_per_minute: 10 }
-  second.limit.take(workspaceId, begun + 3_600_000)
+  second.limit.take(workspaceId, later)
   limits = perDay
-  await second.days.save()
-  t.equal(start().limit.peek(workspaceId, begun + 3_600_000).remaining, 4, 'what no day limits is not kept')
+  await second.days.save(later)
+  t.equal((await start()).limit.peek(workspaceId, later).remaining, 4, 'what no day limits is not kept')
 
-  const failing = start(async () => Promise.reject(new Error('disk full')))
-  failing.limit.take(workspaceId, begun + 3_600_000)
-  await t.rejects(failing.days.save(), /disk full/)
-  await t.rejects(failing.days.save(), /disk full/, 'nothing is lost by a save that fails')
+  const failing = await start(async () => Promise.reject(new Error('disk full')))
+  failing.limit.take(workspaceId, later)
+  await t.rejects(failing.days.save(later), /disk full/)
+  await t.rejects(failing.days.save(later), /disk full/, 'nothing is lost by a save that fails')
 
   await eraseWorkspace(database, workspaceId)
-  second.limit.take(workspaceId, begun + 3_600_000)
-  await second.days.save()
-  t.same(database.read('select * from usage', []), [], 'a workspace that is gone leaves nothing')
+  second.limit.take(workspaceId, later)
+  await second.days.save(later)
+  t.same(await database.read('select * from usage', []), [], 'a workspace that is gone leaves nothing')
 })
+
+t.test(
+  'what is older than a day is forgotten once it is saved, and counts during a save are saved later',
+  async (t) => {
+    const { database } = await temporaryDatabase(t)
+    const { workspaceId, writes } = await buildWorkspaceWithOwner(
+      ...([database.read, 'Own', parseAddress('o@a.test'), 'day', begun] as const),
+    )
+    await database.commit(writes)
+    const days: DailyRequests = await DailyRequests.open(
+      {
+        read: database.read,
+        commit: async (given) => {
+          days.count(workspaceId, begun)
+          await database.commit(given)
+        },
+      },
+      begun,
+    )
+    days.count(workspaceId, begun)
+    await days.save(begun)
+    const [saved] = await database.read<{ count: number }>('select count from usage', [])
+    t.equal(saved?.count, 1)
+    t.match(days.readSlices(workspaceId, begun), [{ count: 2 }])
+    const nextDay = begun + 86_400_000 + 600_000
+    t.same(days.readSlices(workspaceId, nextDay), [])
+    await days.save(nextDay)
+    t.match(days.readSlices(workspaceId, begun), [{ count: 3 }], 'it is held while a part of it is not saved')
+    const again = await DailyRequests.open(database, nextDay)
+    t.same(again.readSlices(workspaceId, begun), [], 'only the last day is read')
+  },
+)

@@ -22,11 +22,11 @@ async function openOwners(t: Test) {
   const member = (workspace_id: string, user_id: string, role: string) =>
     row('members', { id: `${workspace_id} ${user_id}`, workspace_id, user_id, role })
   await database.commit([
-    ...['anna', 'ben'].map((id) => row('users', { id, email: `${id}@a.test` })),
-    ...['ws_1', 'ws_2', 'ws_3', 'ws_4'].map((id) => row('workspaces', { id, slug: id })),
-    ...['ws_1', 'ws_2', 'ws_3'].map((id) => member(id, 'anna', 'owner')),
-    member('ws_4', 'ben', 'owner'),
-    member('ws_1', 'ben', 'admin'),
+    ...(await Promise.all(['anna', 'ben'].map((id) => row('users', { id, email: `${id}@a.test` })))),
+    ...(await Promise.all(['ws_1', 'ws_2', 'ws_3', 'ws_4'].map((id) => row('workspaces', { id, slug: id })))),
+    ...(await Promise.all(['ws_1', 'ws_2', 'ws_3'].map((id) => member(id, 'anna', 'owner')))),
+    await member('ws_4', 'ben', 'owner'),
+    await member('ws_1', 'ben', 'admin'),
   ])
   return { database, row }
 }
@@ -44,19 +44,19 @@ for (const [name, kind] of quotas) {
     const plan: Plan = { name: 'small', limits: { [name]: 3 } }
     const charger = new EmailCharger(read, { find: () => plan }, () => 100)
     const send = async (workspaceId: string): Promise<string> => {
-      const { writes, findRefusal } = charger.charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
-      return (await tryCommit(commit([...writes]))) ? 'sent' : (findRefusal(false)?.kind ?? 'no reason')
+      const { writes, findRefusal } = await charger.charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
+      return (await tryCommit(commit([...writes]))) ? 'sent' : ((await findRefusal(false))?.kind ?? 'no reason')
     }
     t.same([await send('ws_1'), await send('ws_2'), await send('ws_3')], ['sent', 'sent', 'sent'])
     for (const workspaceId of ['ws_1', 'ws_2', 'ws_3']) t.equal(await send(workspaceId), kind, workspaceId)
-    t.equal(charger.findBatchRefusal('ws_2', 1, noon)?.kind, 'insufficient-quota', 'a batch too')
+    t.equal((await charger.findBatchRefusal('ws_2', 1, noon))?.kind, 'insufficient-quota', 'a batch too')
     t.equal(await send('ws_4'), 'sent', 'another owner')
     await commit(closeWorkspace('ws_2', noon))
     t.equal(await send('ws_3'), kind, 'after one is deleted')
     await commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'anna', newOwnerId: 'ben' }))
     t.equal(await send('ws_3'), kind, 'after one is given away')
     t.equal(await send('ws_1'), 'sent', 'which counts with its new owner')
-    const shown = readUsage(read, 'ws_3', plan, noon)
+    const shown = await readUsage(read, 'ws_3', plan, noon)
     t.match(shown, name === 'credits' ? { credits_used: 3, credits_remaining: 0 } : { usage: { emails_sent: 3 } })
   })
 }
@@ -65,8 +65,8 @@ t.test('the day of a sender domain goes on where another workspace of the owner 
   const { database } = await openOwners(t)
   const { read, commit } = database
   const charger = new EmailCharger(read, { find: () => ({ name: 'any', limits: {} }) }, () => 2)
-  const send = (workspaceId: string): Promise<boolean> =>
-    tryCommit(commit([...charger.charge([{ workspaceId, senderDomain: 'a.test' }], noon).writes]))
+  const send = async (workspaceId: string): Promise<boolean> =>
+    tryCommit(commit([...(await charger.charge([{ workspaceId, senderDomain: 'a.test' }], noon)).writes]))
   t.same([await send('ws_1'), await send('ws_1'), await send('ws_2'), await send('ws_4')], [true, true, false, true])
 })
 
@@ -96,11 +96,11 @@ t.test('stored inbound mail counts together, but for the workspace of the operat
   const { database, row } = await openOwners(t)
   const store = (workspace_id: string, bytes: number) => row('inbound_totals', { workspace_id, bytes })
   await database.commit([
-    ...[store('ws_1', 1_000), store('ws_2', 20), store('ws_3', 3), store('ws_4', 500)],
+    ...[await store('ws_1', 1_000), await store('ws_2', 20), await store('ws_3', 3), await store('ws_4', 500)],
     initOperatorWorkspace('ws_1'),
   ])
-  const held = (id: string): number => readHeldInboundBytes(database.read, id)
-  t.same(['ws_1', 'ws_2', 'ws_3', 'ws_4', 'ws_none'].map(held), [1_000, 23, 23, 500, 0])
+  const held = (id: string): Promise<number> => readHeldInboundBytes(database.read, id)
+  t.same(await Promise.all(['ws_1', 'ws_2', 'ws_3', 'ws_4', 'ws_none'].map(held)), [1_000, 23, 23, 500, 0])
   const fits = (workspaceId: string, bytes: number, limit: number): Promise<boolean> =>
     tryCommit(database.commit([requireRoom({ workspaceId, bytes, limit })]))
   t.same([await fits('ws_3', 7, 30), await fits('ws_3', 8, 30), await fits('ws_1', 9, 1_009)], [true, false, true])

@@ -68,15 +68,15 @@ t.test('a transfer moves ownership completely or changes nothing', async (t) => 
     insertMember({ id: `m-${user_id}`, workspace_id: 'ws_1', user_id, role, joined_at: 1 })
   await commit([member('a', 'owner'), member('b', 'member')])
   await t.rejects(commit([member('c', 'owner')]), ConstraintViolated, 'never two')
-  const roles = (): unknown => read('select user_id, role from members order by user_id', [])
+  const roles = async (): Promise<unknown> => read('select user_id, role from members order by user_id', [])
   await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'b', newOwnerId: 'a' })), WriteConflict)
   await t.rejects(commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'a', newOwnerId: 'x' })), WriteConflict)
-  t.same(roles(), [
+  t.same(await roles(), [
     { user_id: 'a', role: 'owner' },
     { user_id: 'b', role: 'member' },
   ])
   await commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'a', newOwnerId: 'b' }))
-  t.same(roles(), [
+  t.same(await roles(), [
     { user_id: 'a', role: 'admin' },
     { user_id: 'b', role: 'owner' },
   ])
@@ -102,7 +102,7 @@ t.test('invitations are removed a month after they end, in small steps', async (
   const now = 31 * DAY + 1
   t.same([await removeOldInvitations(database, now), await removeOldInvitations(database, now)], [true, true])
   t.equal(await removeOldInvitations(database, now), false)
-  t.same(database.read('select id from invitations', []), [{ id: 'i900' }])
+  t.same(await database.read('select id from invitations', []), [{ id: 'i900' }])
 })
 
 t.test('a concurrent transfer, role change and removal leave one owner', async (t) => {
@@ -117,6 +117,6 @@ t.test('a concurrent transfer, role change and removal leave one owner', async (
   const acts = [of('a', 'b'), of('a', 'c'), remove('b'), demote('b'), remove('a'), demote('a'), of('b', 'a')]
   for (let shift = 0; shift < acts.length; shift += 1) {
     await Promise.allSettled([...acts.slice(shift), ...acts.slice(0, shift)].map((writes) => commit(writes)))
-    t.equal(read(`select 1 from members where role = 'owner'`, []).length, 1)
+    t.equal((await read(`select 1 from members where role = 'owner'`, [])).length, 1)
   }
 })

@@ -31,7 +31,13 @@ async function inviteNina(t: Test): Promise<{
 }> {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
-  const { workspaceId, writes } = buildWorkspaceWithOwner(read, 'One', parseAddress('owner@a.test'), 'unlimited', 1)
+  const { workspaceId, writes } = await buildWorkspaceWithOwner(
+    read,
+    'One',
+    parseAddress('owner@a.test'),
+    'unlimited',
+    1,
+  )
   const inviter = { workspaceId, id: 'm-admin', userId: 'admin' }
   const { id, userId } = inviter
   await commit([
@@ -39,7 +45,7 @@ async function inviteNina(t: Test): Promise<{
     insertMember({ id, workspace_id: workspaceId, user_id: userId, role: 'admin', joined_at: 1 }),
   ])
   const actor = { id: userId, keyId: null }
-  const invited = buildInvitation(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
+  const invited = await buildInvitation(read, { workspaceId, email: address, role: 'member', userId, actor, now: 2 })
   await commit(invited.writes)
   const real = createPasswordHasher()
   const accept = (meanwhile: readonly Write[]): Promise<unknown> => {
@@ -69,22 +75,22 @@ async function inviteNina(t: Test): Promise<{
 t.test('no account joins a workspace that is deleted during acceptance, and nothing is stored', async (t) => {
   const { database, workspaceId, accept } = await inviteNina(t)
   await t.rejects(accept(closeWorkspace(workspaceId, 3)), { message: /no such invitation/ })
-  for (const table of ['users', 'members']) t.same(database.read(`select * from ${table}`, []), [], table)
-  t.match(database.read('select name from api_keys', []), [{}], 'only the key from before, which no member owns')
+  for (const table of ['users', 'members']) t.same(await database.read(`select * from ${table}`, []), [], table)
+  t.match(await database.read('select name from api_keys', []), [{}], 'only the key from before, which no member owns')
 })
 
 t.test('an account that is erased with another workspace during acceptance does not join', async (t) => {
   const { database, accept } = await inviteNina(t)
   const { read, commit } = database
-  const other = buildWorkspaceWithOwner(read, 'Other', address, 'unlimited', 1)
+  const other = await buildWorkspaceWithOwner(read, 'Other', address, 'unlimited', 1)
   const hash = await createPasswordHasher().hash('correct horse battery')
   await commit([
     ...other.writes,
     { sql: 'update users set password_hash = ? where id = ?', parameters: [hash, other.userId] },
   ])
   await t.rejects(accept(closeWorkspace(other.workspaceId, 3)), { message: /memberships have just changed/ })
-  t.same(read('select 1 from members where user_id = ?', [other.userId]), [])
-  t.match(read('select status from invitations', []), [{ status: 'pending' }], 'and may try again')
+  t.same(await read('select 1 from members where user_id = ?', [other.userId]), [])
+  t.match(await read('select status from invitations', []), [{ status: 'pending' }], 'and may try again')
 })
 
 t.test('an acceptance that coincides with the removal of its inviter is refused', async (t) => {
@@ -95,12 +101,12 @@ t.test('an acceptance that coincides with the removal of its inviter is refused'
   for (const end of ends) {
     const { database, inviter, accept } = await inviteNina(t)
     await t.rejects(accept(end(inviter)), { kind: 'conflict', message: /was cancelled/ })
-    t.same(database.read(`select 1 from users where email = 'nina@b.test'`, []), [])
+    t.same(await database.read(`select 1 from users where email = 'nina@b.test'`, []), [])
     // The acceptance waited; the inviter may no longer invite.
     const { accept: again, database: other, inviter: theirs } = await inviteNina(t)
     const waits = { sql: `update invitations set status = 'pending'`, parameters: [] }
     await t.rejects(again([...end(theirs), waits]), { kind: 'conflict', message: /have just changed|has just been/ })
-    t.same(other.read(`select 1 from users where email = 'nina@b.test'`, []), [])
+    t.same(await other.read(`select 1 from users where email = 'nina@b.test'`, []), [])
   }
 })
 
@@ -110,17 +116,17 @@ t.test('a concurrent acceptance and removal of its inviter leave one complete re
     const remove = (): Promise<void> => database.commit(removeMember(inviter, 3))
     const acts = first === 'accept' ? [accept([]), remove()] : [remove(), accept([])]
     await Promise.allSettled(acts)
-    const [row] = database.read<{ status: string }>('select status from invitations', [])
-    const joined = database.read(`select 1 from members where id <> ? and role = 'member'`, [inviter.id]).length
+    const [row] = await database.read<{ status: string }>('select status from invitations', [])
+    const joined = (await database.read(`select 1 from members where id <> ? and role = 'member'`, [inviter.id])).length
     t.same([row?.status, joined], row?.status === 'accepted' ? ['accepted', 1] : ['cancelled', 0])
-    t.same(database.read('select 1 from members where id = ?', [inviter.id]), [])
+    t.same(await database.read('select 1 from members where id = ?', [inviter.id]), [])
   }
 })
 
 t.test('the audit log shows a new member the key that was issued', async (t) => {
   const { database, workspaceId, accept } = await inviteNina(t)
   await accept([])
-  const acts = database.read<{ action: string; details: string }>(
+  const acts = await database.read<{ action: string; details: string }>(
     'select action, details from audit_log order by seq',
     [],
   )
@@ -129,7 +135,7 @@ t.test('the audit log shows a new member the key that was issued', async (t) => 
     ['member.invited', 'member.joined', 'api_key.created'],
   )
   t.notMatch(JSON.stringify(acts), /ph_[\w-]{20}/)
-  t.equal(ownerOf(database.read, { workspaceId }).length, 1)
+  t.equal((await ownerOf(database.read, { workspaceId })).length, 1)
 })
 
 t.test('attempts from many addresses do not reset the attempt limit of an invitation', async (t) => {

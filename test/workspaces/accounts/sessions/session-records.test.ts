@@ -36,7 +36,7 @@ t.test('the fifty-first session of a user ends the oldest, and none of another u
   await commit(insertSession(sessionAt('bob', NOW - 1).row))
   const made = Array.from({ length: 52 }, (_, number) => sessionAt('ann', NOW + number))
   for (const { row } of made) await commit(insertSession(row))
-  const kept = read<{ token_hash: string; user_agent: string }>(
+  const kept = await read<{ token_hash: string; user_agent: string }>(
     'select token_hash, user_agent from sessions where user_id = ? order by created_at',
     ['ann'],
   )
@@ -45,7 +45,7 @@ t.test('the fifty-first session of a user ends the oldest, and none of another u
     made.slice(2).map(({ token }) => hashToken(token)),
   )
   t.equal(kept[0]?.user_agent, `a b${'x'.repeat(197)}`)
-  t.equal(read('select 1 from sessions where user_id = ?', ['bob']).length, 1)
+  t.equal((await read('select 1 from sessions where user_id = ?', ['bob'])).length, 1)
 })
 
 t.test('sessions and links are removed past their time', async (t) => {
@@ -57,11 +57,11 @@ t.test('sessions and links are removed past their time', async (t) => {
     const link = buildPasswordLink({ userId: 'ann', purpose: 'reset', publicUrl: 'https://mail.test', now })
     await commit([...insertSession(row), link.write])
   }
-  const count = (table: string): number => read(`select 1 from ${table}`, []).length
+  const count = async (table: string): Promise<number> => (await read(`select 1 from ${table}`, [])).length
   t.equal(await removeOldSessions(database, NOW + LIFETIME - 1), false)
   t.equal(await removeOldPasswordLinks(database, NOW + HOUR - 1), false)
-  t.same([count('sessions'), count('password_links')], [2, 2])
+  t.same([await count('sessions'), await count('password_links')], [2, 2])
   t.equal(await removeOldSessions(database, NOW + LIFETIME), true)
   t.equal(await removeOldPasswordLinks(database, NOW + HOUR), true)
-  t.same([count('sessions'), count('password_links')], [1, 1])
+  t.same([await count('sessions'), await count('password_links')], [1, 1])
 })

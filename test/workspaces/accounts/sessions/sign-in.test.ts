@@ -8,7 +8,7 @@ import type { PasswordHasher } from '../../../../src/workspaces/accounts/people/
 import { insertUser } from '../../../../src/workspaces/accounts/people/users.js'
 import { rememberBrowser } from '../../../../src/workspaces/accounts/sessions/known-browsers.js'
 import { enableFactor, storeSecret } from '../../../../src/workspaces/accounts/sessions/second-factor.js'
-import { type SignInDeps, signIn } from '../../../../src/workspaces/accounts/sessions/sign-in.js'
+import { acceptGuess, type SignInDeps, signIn } from '../../../../src/workspaces/accounts/sessions/sign-in.js'
 import { SignInLimits } from '../../../../src/workspaces/accounts/sessions/sign-in-limits.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 
@@ -16,7 +16,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', browserToken: null }
 
 function buildDeps(database: Store, passwords: PasswordHasher, provedPasswords = passwords): SignInDeps {
-  const rest = { sessionTimes: () => ({ max: 3_600_000 }), prepareNotice: () => null }
+  const rest = { sessionTimes: () => ({ max: 3_600_000 }), prepareNotice: async () => null }
   return { ...database, passwords, provedPasswords, attempts: new SignInLimits(), ...rest }
 }
 
@@ -146,3 +146,23 @@ t.test(
     t.same(await guess(deps, 1, { code, now, client: known }), ['none'], 'but not in a known browser')
   },
 )
+
+t.test('codes that are guessed at once do not pass the limit together', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+  await database.commit([ann])
+  await database.commit([storeSecret({ userId: 'ann', secret })])
+  await database.commit([enableFactor({ userId: 'ann', secret, step: 1, now: NOW })])
+  const deps = buildDeps(database, hasher(true))
+  const right = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: NOW })
+  const outcomes = await Promise.all(
+    [...Array<string>(20).fill('wrong'), right].map((code) =>
+      acceptGuess(deps, { userId: 'ann', code, guesser: 'ann', now: NOW }).then(
+        () => 'accepted',
+        (error: unknown) => (error instanceof Refusal ? error.kind : 'none'),
+      ),
+    ),
+  )
+  t.equal(outcomes.filter((outcome) => outcome === 'wrong-password').length, 10)
+  t.equal(outcomes.at(-1), 'rate-limited', 'also the right code')
+})

@@ -13,20 +13,20 @@ t.test('it is read until there is one, and then kept until it is dropped', async
   const row = rowOf(database.read)
   let reads = 0
   const cache = new OperatorWorkspaceCache({
-    read: (sql, parameters) => {
+    read: async (sql, parameters) => {
       reads += 1
       return database.read(sql, parameters)
     },
   })
-  t.same([cache.find(), cache.find(), reads], [null, null, 2])
+  t.same([await cache.find(), await cache.find(), reads], [null, null, 2])
   await database.commit([
-    row('workspaces', { id: 'ws_1' }),
-    row('workspaces', { id: 'ws_2' }),
+    await row('workspaces', { id: 'ws_1' }),
+    await row('workspaces', { id: 'ws_2' }),
     initOperatorWorkspace('ws_1'),
   ])
-  t.same([cache.find(), cache.find(), reads], ['ws_1', 'ws_1', 3])
+  t.same([await cache.find(), await cache.find(), reads], ['ws_1', 'ws_1', 3])
   await database.commit([setOperatorWorkspace('ws_2')])
-  t.equal(cache.find(), 'ws_1')
+  t.equal(await cache.find(), 'ws_1')
   cache.drop()
-  t.equal(cache.find(), 'ws_2')
+  t.equal(await cache.find(), 'ws_2')
 })

@@ -34,7 +34,7 @@ t.test('only hosts of our zone and of domains whose mail comes to us alone have 
     'broken.test': 'failure',
     'foreign.test': { mx: [[10, 'mx.z.test']] },
   })
-  const receives = (domain: string): boolean => domain !== 'foreign.test'
+  const receives = async (domain: string): Promise<boolean> => domain !== 'foreign.test'
   const finder = new PolicyFinder({ config: configOf('mta_sts = "testing"'), receives, resolveMx })
   const kinds = async (...hosts: readonly string[]): Promise<readonly string[]> =>
     Promise.all(hosts.map(async (host) => (await finder.find(host)).kind))

@@ -35,7 +35,8 @@ import { temporaryDatabase } from '../../../helpers/database/database.js'
 
 const domain = parseDomainName('a.test')
 const request = { domain, forced: false, inbound: false, now: 1000 }
-const idOf = (read: Read): string => domainByName(read, { workspaceId: 'ws_1', domain })[0]?.id ?? ''
+const idOf = async (read: Read): Promise<string> =>
+  (await domainByName(read, { workspaceId: 'ws_1', domain }))[0]?.id ?? ''
 const long = (length: number): string => `${`${'x'.repeat(60)}.`.repeat(4).slice(0, length - 5)}.test`
 
 t.test('an unverified claim blocks no other workspace, a verified one blocks all', async (t) => {
@@ -45,13 +46,15 @@ t.test('an unverified claim blocks no other workspace, a verified one blocks all
     await commit((await buildDomain(read, { ...request, workspaceId })).writes)
   await t.rejects(buildDomain(read, { ...request, workspaceId: 'ws_1' }), { kind: 'conflict', message: /already/ })
   await commit([forceVerified({ workspaceId: 'ws_2', domain, at: 2000 })])
-  t.match(domainByName(read, { workspaceId: 'ws_2', domain }), [{ status: 'verified', forced: 1, verified_at: 2000 }])
+  t.match(await domainByName(read, { workspaceId: 'ws_2', domain }), [
+    { status: 'verified', forced: 1, verified_at: 2000 },
+  ])
   await t.rejects(buildDomain(read, { ...request, workspaceId: 'ws_3' }), {
     kind: 'domain-taken',
     message: /another workspace/,
   })
-  t.throws(() => requireNotTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'domain-taken' })
-  t.doesNotThrow(() => requireNotTaken(read, 'ws_2', domain))
+  await t.rejects(() => requireNotTaken(read, 'ws_1', domain), { name: 'Refusal', kind: 'domain-taken' })
+  await t.resolves(() => requireNotTaken(read, 'ws_2', domain))
   await t.rejects(
     commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })]),
     ConstraintViolated,
@@ -64,25 +67,29 @@ t.test('a domain has two keys of which one signs', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1', forced: true })).writes)
-  const keys = dkimKeysOf(read, { workspaceId: 'ws_1', domain })
+  const keys = await dkimKeysOf(read, { workspaceId: 'ws_1', domain })
   t.match(keys, [
     { selector: 'dkim1', signing: 1, public_record: /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/=]+$/ },
     { selector: 'dkim2', signing: 0 },
   ])
   t.not(keys[0]?.public_record, keys[1]?.public_record)
   const chain = new SigningKeyCache(database.read)
-  const signing = chain.find('ws_1', domain)
+  const signing = await chain.find('ws_1', domain)
   t.match(signing, { domain: 'a.test', selector: 'dkim1' })
-  t.equal(chain.find('ws_1', domain), signing, 'kept')
-  t.equal(chain.find('ws_2', domain), undefined, 'for its workspace alone')
+  t.equal(await chain.find('ws_1', domain), signing, 'kept')
+  t.equal(await chain.find('ws_2', domain), undefined, 'for its workspace alone')
 
   const pem = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
   const place = { workspaceId: 'ws_1', domain, selector: 'Mail2024', now: 3000 }
   await commit(installImportedKey(place, pem.toString()))
   chain.drop()
-  t.match(chain.find('ws_1', domain), { selector: 'mail2024' })
+  t.match(await chain.find('ws_1', domain), { selector: 'mail2024' })
   await commit(installImportedKey(place, pem.toString()))
-  t.equal(dkimKeysOf(read, { workspaceId: 'ws_1', domain }).length, 3, 'the same selector again takes its place')
+  t.equal(
+    (await dkimKeysOf(read, { workspaceId: 'ws_1', domain })).length,
+    3,
+    'the same selector again takes its place',
+  )
   for (const selector of ['', 'a b', '-a', 'a..b', 'x'.repeat(64), `${'ab.'.repeat(21)}c`]) {
     t.throws(
       () => installImportedKey({ ...place, selector }, pem.toString()),
@@ -92,16 +99,16 @@ t.test('a domain has two keys of which one signs', async (t) => {
   }
   t.throws(() => installImportedKey(place, 'nonsense'), { name: 'Refusal', kind: 'invalid-parameter' })
 
-  const id = idOf(read)
-  t.match(domainById(read, { workspaceId: 'ws_1', id }), [{ domain }])
-  t.same(domainById(read, { workspaceId: 'ws_2', id }), [])
+  const id = await idOf(read)
+  t.match(await domainById(read, { workspaceId: 'ws_1', id }), [{ domain }])
+  t.same(await domainById(read, { workspaceId: 'ws_2', id }), [])
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_2', id })]), WriteConflict)
   await commit([deleteDomain({ workspaceId: 'ws_1', id }), deleteDkimKeys({ workspaceId: 'ws_1', domain })])
-  const kept = chain.find('ws_1', domain)
+  const kept = await chain.find('ws_1', domain)
   chain.forget('ws_2', domain)
-  t.equal(chain.find('ws_1', domain), kept, 'nothing of other workspaces is dropped')
+  t.equal(await chain.find('ws_1', domain), kept, 'nothing of other workspaces is dropped')
   chain.forget('ws_1', domain)
-  t.equal(chain.find('ws_1', domain), undefined)
+  t.equal(await chain.find('ws_1', domain), undefined)
   await t.rejects(commit([deleteDomain({ workspaceId: 'ws_1', id })]), WriteConflict)
 })
 
@@ -110,59 +117,59 @@ t.test('the cache holds verified domains only, until one is dropped', async (t) 
   const { read, commit } = database
   await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1' })).writes)
   const cache = new SendingDomainCache(read)
-  t.equal(cache.findVerified('ws_1', domain), undefined)
+  t.equal(await cache.findVerified('ws_1', domain), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
-  t.match(cache.findVerified('ws_1', domain), { domain: 'a.test' }, 'a negative answer is not cached')
-  t.equal(cache.findVerified('ws_2', domain), undefined)
-  await commit([deleteDomain({ workspaceId: 'ws_1', id: idOf(read) })])
-  t.ok(cache.findVerified('ws_1', domain))
+  t.match(await cache.findVerified('ws_1', domain), { domain: 'a.test' }, 'a negative answer is not cached')
+  t.equal(await cache.findVerified('ws_2', domain), undefined)
+  await commit([deleteDomain({ workspaceId: 'ws_1', id: await idOf(read) })])
+  t.ok(await cache.findVerified('ws_1', domain))
   cache.forget('ws_2', domain)
-  t.ok(cache.findVerified('ws_1', domain), 'nothing of other workspaces is dropped')
+  t.ok(await cache.findVerified('ws_1', domain), 'nothing of other workspaces is dropped')
   cache.forget('ws_1', domain)
-  t.equal(cache.findVerified('ws_1', domain), undefined)
+  t.equal(await cache.findVerified('ws_1', domain), undefined)
 })
 
 t.test('which workspace receives mail for a domain is cached until it changes', async (t) => {
   const { database } = await temporaryDatabase(t)
   let reads = 0
-  const read: Read = (sql, parameters) => {
+  const read: Read = async (sql, parameters) => {
     reads += 1
     return database.read(sql, parameters)
   }
   const cache = new ReceivingDomainCache({ read })
-  const asked = (name = domain): unknown => {
+  const asked = async (name = domain): Promise<unknown> => {
     const before = reads
-    const found = cache.find(name)
+    const found = await cache.find(name)
     return [found, reads - before]
   }
-  t.same(asked(), [undefined, 1])
-  t.same(asked(), [undefined, 0], 'an unregistered name is cached, too')
+  t.same(await asked(), [undefined, 1])
+  t.same(await asked(), [undefined, 0], 'an unregistered name is cached, too')
   await database.commit((await buildDomain(read, { ...request, workspaceId: 'ws_1' })).writes)
   cache.forget(domain)
-  t.same(asked(), [undefined, 1], 'a claim receives nothing')
+  t.same(await asked(), [undefined, 1], 'a claim receives nothing')
   await database.commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
   cache.drop()
-  t.same(asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }, 1])
-  const [row] = domainById(read, { workspaceId: 'ws_1', id: idOf(read) })
+  t.same(await asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }, 1])
+  const [row] = await domainById(read, { workspaceId: 'ws_1', id: await idOf(read) })
   if (row === undefined) throw new Error('not there')
   await database.commit([
     ...blockAddresses(row, ['info', 'sold', 'info']),
     { sql: 'update domains set inbound = 1', parameters: [] },
   ])
-  t.match(asked(), [{ inbound: false }, 0], 'as it was')
+  t.match(await asked(), [{ inbound: false }, 0], 'as it was')
   cache.forget('b.test')
-  t.match(asked(), [{ inbound: false }, 0], 'nothing of other workspaces is dropped')
+  t.match(await asked(), [{ inbound: false }, 0], 'nothing of other workspaces is dropped')
   cache.forget(domain)
-  t.same(asked(), [
+  t.same(await asked(), [
     { workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']), policy: defaultInboundPolicy },
     2,
   ])
   await database.commit(unblockAddresses(row, ['sold', 'never']))
-  t.same(listBlockedLocalParts(read, row), ['info'])
+  t.same(await listBlockedLocalParts(read, row), ['info'])
   await deleteSendingDomain(database, row, operatorActor, 3000)
-  t.same(listBlockedLocalParts(read, row), [])
+  t.same(await listBlockedLocalParts(read, row), [])
   cache.forget(domain)
-  t.same(asked(), [undefined, 1])
+  t.same(await asked(), [undefined, 1])
 })
 
 t.test('any number of foreign names evicts no domain of ours, and the cache stays small', async (t) => {
@@ -180,25 +187,25 @@ t.test('any number of foreign names evicts no domain of ours, and the cache stay
     await commit([...writes, ...blockAddresses(row, ['one', 'two'])])
   }
   let reads = 0
-  const read: Read = (sql, parameters) => {
+  const read: Read = async (sql, parameters) => {
     reads += 1
     return database.read(sql, parameters)
   }
-  const ask = (cache: ReceivingDomainCache, ...asked: string[]): number => {
+  const ask = async (cache: ReceivingDomainCache, ...asked: string[]): Promise<number> => {
     reads = 0
-    for (const name of asked) cache.find(parseDomainName(name))
+    for (const name of asked) await cache.find(parseDomainName(name))
     return reads
   }
   const few = new ReceivingDomainCache({ read }, { maxWeight: 2 * (20 + 2), maxForeignNames: 2 })
-  t.equal(ask(few, 'a.test'), 2)
-  t.equal(ask(few, 'w.test', 'x.test', 'y.test', 'z.test'), 4)
-  t.equal(ask(few, 'a.test', 'z.test'), 0)
-  t.equal(ask(few, 'w.test'), 1)
-  t.equal(ask(few, 'b.test', 'a.test', 'b.test'), 2)
-  t.equal(ask(few, 'c.test', 'c.test', 'b.test'), 2, 'full: the least recently used leaves')
-  t.equal(ask(few, 'a.test'), 2)
+  t.equal(await ask(few, 'a.test'), 2)
+  t.equal(await ask(few, 'w.test', 'x.test', 'y.test', 'z.test'), 4)
+  t.equal(await ask(few, 'a.test', 'z.test'), 0)
+  t.equal(await ask(few, 'w.test'), 1)
+  t.equal(await ask(few, 'b.test', 'a.test', 'b.test'), 2)
+  t.equal(await ask(few, 'c.test', 'c.test', 'b.test'), 2, 'full: the least recently used leaves')
+  t.equal(await ask(few, 'a.test'), 2)
   few.forget('a.test')
-  t.equal(ask(few, 'c.test', 'b.test', 'c.test'), 2, 'what was forgotten weighs nothing')
+  t.equal(await ask(few, 'c.test', 'b.test', 'c.test'), 2, 'what was forgotten weighs nothing')
 })
 
 t.test('a blocked address has one form, and postmaster cannot be blocked', (t) => {
@@ -238,7 +245,7 @@ t.test('three records cover everything, and the resource shows them', async (t) 
   ])
   const { database } = await temporaryDatabase(t)
   await database.commit((await buildDomain(database.read, { ...request, workspaceId: 'ws_1', inbound: true })).writes)
-  const [row] = domainByName(database.read, { workspaceId: 'ws_1', domain })
+  const [row] = await domainByName(database.read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('not there')
   t.match(toDomainResource(row, 'zone.test'), {
     domain: 'a.test',
@@ -267,7 +274,7 @@ t.test('two concurrent changes are both applied', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1', forced: true, inbound: true })).writes)
-  const [row] = domainByName(read, { workspaceId: 'ws_1', domain })
+  const [row] = await domainByName(read, { workspaceId: 'ws_1', domain })
   if (row === undefined) throw new Error('a domain')
   const act = { actor: operatorActor, now: 2000 }
   await Promise.all([
@@ -276,14 +283,15 @@ t.test('two concurrent changes are both applied', async (t) => {
     changeDomain(database, row, { inboundPolicy: { spam: 'refuse' } }, act),
     changeDomain(database, row, { inboundPolicy: { dmarc: 'strict', greylisting: undefined } }, act),
   ])
-  t.match(domainByName(read, { workspaceId: 'ws_1', domain }), [{ inbound: 0 }])
-  t.same(listBlockedLocalParts(read, row), ['sold'])
-  const [changed] = domainByName(read, { workspaceId: 'ws_1', domain })
+  t.match(await domainByName(read, { workspaceId: 'ws_1', domain }), [{ inbound: 0 }])
+  t.same(await listBlockedLocalParts(read, row), ['sold'])
+  const [changed] = await domainByName(read, { workspaceId: 'ws_1', domain })
   const policy = { greylisting: 'default', spam: 'refuse', dmarc: 'strict' } as const
   t.same(parseInboundPolicy(changed?.inbound_policy ?? toJson({})), policy)
   if (changed === undefined) throw new Error('a domain')
-  const audits = (): number => read<{ n: number }>('select count(*) as n from audit_log', [])[0]?.n ?? -1
-  const before = audits()
+  const audits = async (): Promise<number> =>
+    (await read<{ n: number }>('select count(*) as n from audit_log', []))[0]?.n ?? -1
+  const before = await audits()
   await changeDomain(database, changed, { inboundPolicy: policy }, act)
-  t.equal(audits(), before, 'what does not change is not written')
+  t.equal(await audits(), before, 'what does not change is not written')
 })

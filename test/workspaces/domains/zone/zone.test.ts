@@ -1,4 +1,5 @@
 /** The service zone: its records, the answer at a name, its serial, and its form as a file. */
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -20,11 +21,13 @@ import {
   toZoneSettings,
   type ZoneSettings,
 } from '../../../../src/workspaces/domains/zone/zone-records.js'
+import { collect } from '../../../helpers/collect.js'
 import { runCommand } from '../../../helpers/daemon/test-daemon.js'
 import { temporaryDatabase, temporaryFolder } from '../../../helpers/database/database.js'
 import { seedDatabase } from '../../../helpers/database/seed-data.js'
 import { runProgram } from '../../../helpers/programs/run-program.js'
 import { skipWithout } from '../../../helpers/programs/skip-without.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 function configOf(toml: string): Config {
   const machine = { hostname: 'mail.service.test', home: '/', isRoot: true, stateHome: undefined }
@@ -185,8 +188,8 @@ async function withDomains(): Promise<{ database: Database; own: string; other: 
 /** One for all tests: the last one removes from it. */
 const shared = withDomains()
 
-function rowOf({ read }: Database, workspaceId: string, domain: string) {
-  const [row] = domainByName(read, { workspaceId, domain: parseDomainName(domain) })
+async function rowOf({ read }: Database, workspaceId: string, domain: string) {
+  const [row] = await domainByName(read, { workspaceId, domain: parseDomainName(domain) })
   if (row === undefined) throw new Error(`no ${domain}`)
   return row
 }
@@ -198,10 +201,13 @@ t.test('keys of all registrations are at the names that their CNAMEs point to', 
     [own, 'a.test'],
     [other, 'other.test'],
   ] as const) {
-    const row = rowOf(database, workspaceId, domain)
-    for (const { selector, public_record: text } of dkimKeysOf(database.read, { workspaceId, domain: row.domain })) {
+    const row = await rowOf(database, workspaceId, domain)
+    for (const { selector, public_record: text } of await dkimKeysOf(database.read, {
+      workspaceId,
+      domain: row.domain,
+    })) {
       const name = keyTargetOf(row, selector, usual.zone)
-      t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
+      t.same(await zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
     }
   }
 })
@@ -211,19 +217,19 @@ t.test('any domain has the consent of the zone to get reports about it', async (
   const zone = createServiceZone(database, () => usual)
   const end = '_report._dmarc.mail.service.test'
   for (const name of [`a.test.${end}`, `deep.below.a.test.${end}`, `*.${end}`]) {
-    t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text: 'v=DMARC1' } }], name)
+    t.same(await zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text: 'v=DMARC1' } }], name)
   }
-  t.same(zone.findRecords(end), [], 'an empty non-terminal')
-  t.equal(zone.findRecords('x_report._dmarc.mail.service.test'), null)
+  t.same(await zone.findRecords(end), [], 'an empty non-terminal')
+  t.equal(await zone.findRecords('x_report._dmarc.mail.service.test'), null)
 })
 
 t.test('an empty non-terminal exists, and a name without names below it does not', async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, () => usual)
-  const row = rowOf(database, own, 'a.test')
+  const row = await rowOf(database, own, 'a.test')
   const below = keyTargetOf(row, 'x', usual.zone).slice(2)
-  t.same(zone.findRecords('_domainkey.mail.service.test'), [])
-  t.same(zone.findRecords(below), [], 'the label of a registration')
+  t.same(await zone.findRecords('_domainkey.mail.service.test'), [])
+  t.same(await zone.findRecords(below), [], 'the label of a registration')
   for (const name of [
     keyTargetOf(row, 'dkim3', usual.zone),
     `x.dkim1.${below}`,
@@ -232,21 +238,21 @@ t.test('an empty non-terminal exists, and a name without names below it does not
     `dkim1._domainkey.${usual.zone}`,
     `x.${usual.zone}`,
   ]) {
-    t.equal(zone.findRecords(name), null, name)
+    t.equal(await zone.findRecords(name), null, name)
   }
 })
 
 t.test('an imported key is served under its selector, dots included', async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, () => usual)
-  const row = rowOf(database, own, 'a.test')
+  const row = await rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'old.2019', usual.zone)
-  t.equal(zone.findRecords(name), null)
-  const [key] = dkimKeysOf(database.read, { workspaceId: own, domain: row.domain })
+  t.equal(await zone.findRecords(name), null)
+  const [key] = await dkimKeysOf(database.read, { workspaceId: own, domain: row.domain })
   const place = { workspaceId: own, domain: parseDomainName('a.test'), selector: 'Old.2019', now: 1 }
   await database.commit(installImportedKey(place, key?.private_key ?? ''))
-  t.match(zone.findRecords(name), [{ data: { type: 'TXT', text: key?.public_record } }])
-  t.same(zone.findRecords(name.slice('old.'.length)), [], 'between its dots')
+  t.match(await zone.findRecords(name), [{ data: { type: 'TXT', text: key?.public_record } }])
+  t.same(await zone.findRecords(name.slice('old.'.length)), [], 'between its dots')
 })
 
 t.test('the serial increases when the configuration changes the zone, and at a restart', async (t) => {
@@ -267,13 +273,13 @@ t.test('what a reload changes is in the zone once the serial has risen', async (
   const { database } = await shared
   let settings = usual
   const zone = createServiceZone(database, () => settings)
-  t.equal(zone.findRecords('new.mail.service.test'), null)
+  t.equal(await zone.findRecords('new.mail.service.test'), null)
   settings = { ...usual, sendingHosts: [{ name: 'new.mail.service.test', address: '192.0.2.77' }] }
   await syncZoneSerial(database, settings, { now: 1, restarted: false })
   const address = { type: 'A', address: '192.0.2.77' }
-  t.match(zone.findRecords('new.mail.service.test')?.[0], { data: address })
+  t.match((await zone.findRecords('new.mail.service.test'))?.[0], { data: address })
   t.ok(
-    [...zone.readPages()].flat().some(({ name }) => name === 'new.mail.service.test'),
+    (await collect(zone.readPages())).flat().some(({ name }) => name === 'new.mail.service.test'),
     'in a transfer too',
   )
 })
@@ -282,13 +288,13 @@ t.test('a query costs one index lookup, however many domains there are', async (
   const { database } = await shared
   const asked: string[] = []
   const { zone } = usual
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     asked.push(sql)
     return database.read(sql, parameters)
   }
-  createServiceZone({ read }, () => usual).findRecords(`dkim1.00000000000000000000._domainkey.${zone}`)
+  await createServiceZone({ read }, () => usual).findRecords(`dkim1.00000000000000000000._domainkey.${zone}`)
   const sql = asked.find((text) => text.includes('substr')) ?? ''
-  const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, ['x']).map(({ detail }) => detail)
+  const plan = (await database.read<{ detail: string }>(`explain query plan ${sql}`, ['x'])).map(({ detail }) => detail)
   t.match(plan[0], /^SEARCH domains USING (COVERING )?INDEX domains_label/)
   t.match(plan[1], /^SEARCH dkim_keys USING INDEX dkim_keys_selector/)
 })
@@ -296,45 +302,80 @@ t.test('a query costs one index lookup, however many domains there are', async (
 t.test('each record of the zone is also found by its name', async (t) => {
   const { database } = await shared
   const zone = createServiceZone(database, () => usual)
-  const all = [...zone.readPages()].flat()
+  const all = (await collect(zone.readPages())).flat()
   t.ok(all.length > 15)
   for (const record of all)
-    t.ok(zone.findRecords(record.name)?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
+    t.ok((await zone.findRecords(record.name))?.some((found) => formatZoneLine(found) === formatZoneLine(record)))
 })
 
 t.test('the cache of queried names is bounded', async (t) => {
   const { database, own } = await shared
   let reads = 0
-  const read: Database['read'] = (sql, parameters) => {
+  const read: Database['read'] = async (sql, parameters) => {
     if (sql.includes('substr')) reads += 1
     return database.read(sql, parameters)
   }
   const zone = createServiceZone({ read }, () => usual)
-  const name = keyTargetOf(rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
-  for (let count = 0; count < 3; count += 1) t.ok(zone.findRecords(name))
+  const name = keyTargetOf(await rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
+  for (let count = 0; count < 3; count += 1) t.ok(await zone.findRecords(name))
+  t.equal(reads, 1)
+})
+
+t.test('what was read before a change is not served after it', async (t) => {
+  const { database, own } = await withDomains()
+  const gates: (() => void)[] = []
+  let isHeld = false
+  const read: Database['read'] = async (sql, parameters) => {
+    const rows = await database.read<never>(sql, parameters)
+    if (isHeld && !sql.includes('zone_serial')) await new Promise<void>((resolve) => gates.push(resolve))
+    return rows
+  }
+  const zone = createServiceZone({ read }, () => usual)
+  const name = keyTargetOf(await rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
+  await zone.readSoa()
+  isHeld = true
+  const early = zone.findRecords(name)
+  await waitUntil('the key is read', () => gates.length === 1)
+  isHeld = false
+  await database.commit([{ sql: `update dkim_keys set public_record = 'v=DKIM1; p='`, parameters: [] }])
+  t.match(await zone.findRecords(name), [{ data: { text: 'v=DKIM1; p=' } }])
+  for (const release of gates) release()
+  t.notMatch(await early, [{ data: { text: 'v=DKIM1; p=' } }])
+  t.match(await zone.findRecords(name), [{ data: { text: 'v=DKIM1; p=' } }])
+})
+
+t.test('queries at once after a change read the new zone once', async (t) => {
+  const { database } = await shared
+  let reads = 0
+  const read: Database['read'] = async (sql, parameters) => {
+    if (!sql.includes('zone_serial')) reads += 1
+    return database.read(sql, parameters)
+  }
+  const zone = createServiceZone({ read }, () => usual)
+  await Promise.all([1, 2, 3].map(() => zone.readSoa()))
   t.equal(reads, 1)
 })
 
 t.test("the serial increases with every change of the zone's records, and with nothing else", async (t) => {
   const { database, own } = await shared
   const zone = createServiceZone(database, () => usual)
-  const row = rowOf(database, own, 'a.test')
+  const row = await rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'dkim1', usual.zone)
-  t.ok(zone.findRecords(name))
+  t.ok(await zone.findRecords(name))
   const grows = async (what: string, act: () => Promise<unknown>): Promise<void> => {
-    const before = zone.readSerial()
+    const before = await zone.readSerial()
     await act()
-    t.ok(zone.readSerial() > before, what)
-    t.match(zone.readSoa(), { data: { serial: zone.readSerial() } })
+    t.ok((await zone.readSerial()) > before, what)
+    t.match(await zone.readSoa(), { data: { serial: await zone.readSerial() } })
   }
-  const still = zone.readSerial()
+  const still = await zone.readSerial()
   await database.commit([{ sql: `update domains set status = 'failed'`, parameters: [] }])
   await database.commit([{ sql: 'update dkim_keys set signing = 0', parameters: [] }])
-  t.equal(zone.readSerial(), still, 'a state is not in the zone')
+  t.equal(await zone.readSerial(), still, 'a state is not in the zone')
   await grows('a key', () => database.commit([{ sql: `update dkim_keys set public_record = 'new'`, parameters: [] }]))
-  t.match(zone.findRecords(name), [{ data: { text: 'new' } }], 'what was remembered is forgotten')
+  t.match(await zone.findRecords(name), [{ data: { text: 'new' } }], 'what was remembered is forgotten')
   await grows('a deletion', () => deleteSendingDomain(database, row, operatorActor, 1))
-  t.equal(zone.findRecords(name), null)
+  t.equal(await zone.findRecords(name), null)
 })
 
 t.test('posthorn zone', async (t) => {

@@ -18,10 +18,10 @@ t.test('for another host they are stated again, or left out', async (t) => {
     [{ url: elsewhere, login: null, headers: { 'X-Token': '***' } }, 'headers'],
     [{ url: 'http://a.test/hook', login: null, headers: undefined }, 'headers'],
   ] as const)
-    t.match(
-      catchRefusal(() => requireSecretsAgain(stored, change)),
-      { kind: 'invalid-parameter', details: { field } },
-    )
+    t.match(await catchRefusal(() => requireSecretsAgain(stored, change)), {
+      kind: 'invalid-parameter',
+      details: { field },
+    })
   t.doesNotThrow(() => requireSecretsAgain(stored, { url: elsewhere, login: null, headers: {} }))
   t.doesNotThrow(() => requireSecretsAgain(stored, { url: elsewhere, login: 'u:p', headers: { 'X-Token': 'new' } }))
   t.doesNotThrow(() =>

@@ -64,13 +64,13 @@ export class KeyIdentities {
   ) {}
 
   /** Counts the request. */
-  identify(request: IncomingMessage, peer: Peer): RequestIdentity {
+  async identify(request: IncomingMessage, peer: Peer): Promise<RequestIdentity> {
     const about = this.describe(request, peer)
     const { remoteAddress, startedAt } = about
     try {
       const key = requireKey(request.headers)
       refuseForeignPage(request, peer)
-      const principal = this.keys.authenticate(key, remoteAddress)
+      const principal = await this.keys.authenticate(key, remoteAddress)
       return { ...about, rate: this.limits.requests.take(principal.workspaceId, startedAt), principal }
     } catch (fault) {
       // Anything but a Refusal is our own fault and must not count against the client.
@@ -118,7 +118,7 @@ export class KeyIdentities {
   }
 
   /** Counts nothing, so that it may be called again after a wait. Throws a Refusal when the key is not valid. */
-  authenticate({ headers }: IncomingMessage, remoteAddress: string): Principal {
+  async authenticate({ headers }: IncomingMessage, remoteAddress: string): Promise<Principal> {
     return this.keys.authenticate(requireKey(headers), remoteAddress)
   }
 }

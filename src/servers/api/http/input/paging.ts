@@ -100,6 +100,13 @@ export function buildList<Row, Shown>(
   return { object: 'list', data: rows.slice(0, limit).map(show), has_more: rows.length > limit }
 }
 
+/** The same page or list, when its items have been read. */
+export async function awaitItems<Item, Items extends { readonly data: readonly Promise<Item>[] }>(
+  items: Items & { readonly data: readonly Promise<Item>[] },
+): Promise<Omit<Items, 'data'> & { readonly data: readonly Item[] }> {
+  return { ...items, data: await Promise.all(items.data) }
+}
+
 /** A part of a complete list. */
 export function buildPart<Row extends { readonly id: string }, Shown>(
   rows: readonly Row[],

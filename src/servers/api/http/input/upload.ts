@@ -40,8 +40,8 @@ export interface UploadedFile {
 interface UploadOptions {
   readonly limit: FileLimit
   readonly pace: TransferPace
-  /** Called when everything is read, before the bytes end. Throws if the client is no longer authorized. */
-  readonly reauthorize: () => void
+  /** Called when everything is read, before the bytes end. Rejects if the client is no longer authorized. */
+  readonly reauthorize: () => Promise<unknown>
 }
 
 /** Bytes of the form around the file: boundaries and header fields. */
@@ -65,6 +65,8 @@ export async function openUpload(
   const { limit, pace } = upload
   const form = createFormParser(request)
   checkLength(request, limit.bytes + MAX_FORM_OVERHEAD, limit.tooLarge)
+  // It may have been closed while the client was authorized.
+  if (request.destroyed) throw clientGoneError()
   sendContinue(request, response)
   const reading = new FormReader(form)
   const count = (chunk: Buffer): void => {
@@ -192,7 +194,7 @@ async function* readEntireFile(
     throw error instanceof Refusal ? error : (reading.fault ?? malformedFormRefusal())
   }
   await reading.waitForEnd()
-  reauthorize()
+  await reauthorize()
 }
 
 function missingFileRefusal(): Refusal {

@@ -39,11 +39,14 @@ export async function stringifyInSteps(body: Fields): Promise<readonly Buffer[]>
 }
 
 /** A list as a JSON text, of which some hundred kilobytes are made at once. */
-export async function stringifyList<Row>(rows: readonly Row[], toItem: (row: Row) => unknown): Promise<JsonText> {
+export async function stringifyList<Row>(
+  rows: readonly Row[],
+  toItem: (row: Row) => Promise<unknown>,
+): Promise<JsonText> {
   const pieces: Buffer[] = []
   let length = 0
   for (const row of rows) {
-    const item = toItem(row)
+    const item = await toItem(row)
     const json = hasLargeText(item) ? await stringifyInSteps(item) : [Buffer.from(JSON.stringify(item))]
     pieces.push(Buffer.from(pieces.length === 0 ? '[' : ','), ...json)
     length += json.reduce((sum, piece) => sum + piece.length, 0)

@@ -33,7 +33,10 @@ export class AccessLog {
   ) {}
 
   logOnClose(ctx: ApiContext): void {
-    if (this.log.isLevelEnabled(ctx.state.isQuiet ? 'debug' : 'info')) ctx.res.once('close', () => this.logRequest(ctx))
+    if (!this.log.isLevelEnabled(ctx.state.isQuiet ? 'debug' : 'info')) return
+    // The client may have left while its key was looked up.
+    if (ctx.res.closed) this.logRequest(ctx)
+    else ctx.res.once('close', () => this.logRequest(ctx))
   }
 
   /** Builds the line field by field, since this is done for every request. */

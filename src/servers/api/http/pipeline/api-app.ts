@@ -166,14 +166,14 @@ export class ApiApp {
     const { mount, path } = state.place
     const area = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix))?.area : undefined
     state.isQuiet = isProbe(state.place) || area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
-    state.identity = this.resolve(ctx, state.isQuiet || area !== undefined)
+    state.identity = await this.resolve(ctx, state.isQuiet || area !== undefined)
     this.compatible.nameRequest(ctx)
     this.parts.accessLog.logOnClose(ctx)
     if (this.phase === 'draining') ctx.res.shouldKeepAlive = false
     await next()
   }
 
-  private resolve({ req, state: { peer, place } }: ApiContext, isOpen: boolean): RequestIdentity {
+  private async resolve({ req, state: { peer, place } }: ApiContext, isOpen: boolean): Promise<RequestIdentity> {
     const { keys } = this.parts
     if (isOpen || this.phase !== 'serving') return keys.identifyOpen(req, peer)
     if (this.sessions === null || !isForSessions(place)) return keys.identify(req, peer)

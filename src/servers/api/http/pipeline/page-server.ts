@@ -57,7 +57,7 @@ export interface Pages {
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
   /** The page that reports an error. `request` is null if the request could not be read. */
-  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Promise<Page>
 }
 
 /** Bytes. */
@@ -87,7 +87,7 @@ export class PageServer {
       if (error instanceof HttpClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
       const body = this.toErrorBody(error, ctx.state.identity.requestId)
       const { status, message } = body.error
-      sendPage(ctx, this.pages.showError(status, message, request), errorHeaders(body))
+      sendPage(ctx, await this.pages.showError(status, message, request), errorHeaders(body))
     }
   }
 

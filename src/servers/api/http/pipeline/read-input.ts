@@ -51,9 +51,14 @@ export class InputReader {
 
   /**
    * The body counts in the share of the memory that `owner` has. `reauthorize` is called before the end of an uploaded
-   * file, and throws if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
+   * file, and rejects if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
    */
-  async read({ req, res }: Incoming, route: Route, owner: string, reauthorize: () => void): Promise<ReadInput> {
+  async read(
+    { req, res }: Incoming,
+    route: Route,
+    owner: string,
+    reauthorize: () => Promise<unknown>,
+  ): Promise<ReadInput> {
     const { body, file, raw, readBody } = route
     const given = ignoresQuery(route) ? null : parseQueryString(req.url ?? '')
     if (body !== null) return this.readJson({ req, res }, route, body, owner, given)

@@ -44,16 +44,16 @@ export class RouteRunner {
     ctx.state.route = nameOf({ ...ctx.state.place, path: requested.path })
     if (isForSessions(ctx.state.place)) this.checkBrowser(ctx, requested)
     const route = findByLink(ctx, requested) ?? findByType(ctx, requested) ?? requested
-    const atFirst = this.authorize(ctx, route, ctx.state.identity)
+    const atFirst = await this.authorize(ctx, route, ctx.state.identity)
     // A service that reports nothing yet tries whether its URL is right.
     if (route.area === 'callback' && ctx.method === 'HEAD') return this.sender.send(ctx, noContent)
     const { remoteAddress } = ctx.state.identity
     const owner = atFirst.principal?.workspaceId ?? atFirst.session?.userId ?? addressKeyOf(remoteAddress)
-    const reauthorize = (): Caller => this.authorize(ctx, route, this.authenticateAgain(ctx))
+    const reauthorize = async (): Promise<Caller> => this.authorize(ctx, route, await this.authenticateAgain(ctx))
     const { release, ...input } = await this.input.read(ctx, route, owner, reauthorize)
     try {
       const hasRead = route.body !== null || route.raw !== null
-      const caller = !hasRead || isOpenArea(route.area) ? atFirst : reauthorize()
+      const caller = !hasRead || isOpenArea(route.area) ? atFirst : await reauthorize()
       const call = { ...aboutRequest(ctx), ...input, ...caller, now: this.clock() }
       // `run` stands in the file that declares the path: `operations/daemon/api-routes` lists them all.
       await this.sender.send(ctx, await route.run(call))
@@ -73,7 +73,7 @@ export class RouteRunner {
   }
 
   /** Throws a Refusal. */
-  private authorize(ctx: ApiContext, route: Route, { principal, session, fault }: Proof): Caller {
+  private async authorize(ctx: ApiContext, route: Route, { principal, session, fault }: Proof): Promise<Caller> {
     const { area, own } = route
     if (isOpenArea(area)) {
       this.requireToken(ctx, route)
@@ -81,7 +81,7 @@ export class RouteRunner {
     }
     if (isSessionArea(area)) {
       if (session === null || this.sessions === null) throw fault ?? signedOut()
-      if (area === 'operator') this.sessions.requireOperator(session)
+      if (area === 'operator') await this.sessions.requireOperator(session)
       return { principal: null, ownKey: null, session }
     }
     if (principal === null) throw fault
@@ -98,9 +98,9 @@ export class RouteRunner {
     throw new Refusal('not-found', 'this URL is not one of ours, or is incomplete')
   }
 
-  private authenticateAgain({ req, state: { identity } }: ApiContext): Proof {
+  private async authenticateAgain({ req, state: { identity } }: ApiContext): Promise<Proof> {
     if (identity.session !== null && this.sessions !== null) return this.sessions.authenticate(req)
-    return { principal: this.keys.authenticate(req, identity.remoteAddress), session: null, fault: null }
+    return { principal: await this.keys.authenticate(req, identity.remoteAddress), session: null, fault: null }
   }
 }
 

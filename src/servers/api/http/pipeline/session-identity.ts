@@ -41,12 +41,12 @@ export class SessionIdentities {
   ) {}
 
   /** Counts the request. `anonymous` is the identity without session and principal. */
-  identify(request: IncomingMessage, peer: Peer, anonymous: RequestIdentity): RequestIdentity {
+  async identify(request: IncomingMessage, peer: Peer, anonymous: RequestIdentity): Promise<RequestIdentity> {
     try {
       requireOwnSite(request, peer)
-      const session = this.requireSession(request)
+      const session = await this.requireSession(request)
       const rate = this.users.take(session.userId, this.clock())
-      return { ...anonymous, rate, ...this.prove(request, session) }
+      return { ...anonymous, rate, ...(await this.prove(request, session)) }
     } catch (fault) {
       if (!(fault instanceof Refusal)) return { ...anonymous, fault }
       const rate = this.limits.clients.take(addressKeyOf(anonymous.remoteAddress), this.clock())
@@ -55,13 +55,13 @@ export class SessionIdentities {
   }
 
   /** Counts nothing, so that it may be called again after a wait. Throws a Refusal when the session has ended. */
-  authenticate(request: IncomingMessage): Proof {
-    return this.prove(request, this.requireSession(request))
+  async authenticate(request: IncomingMessage): Promise<Proof> {
+    return this.prove(request, await this.requireSession(request))
   }
 
   /** Throws a Refusal unless the user may act for the operator. */
-  requireOperator({ userId }: OpenSession): void {
-    requireOperator(this.read, userId)
+  async requireOperator({ userId }: OpenSession): Promise<void> {
+    await requireOperator(this.read, userId)
   }
 
   /**
@@ -73,19 +73,19 @@ export class SessionIdentities {
     return { ...identity, rate: this.limits.requests.take(identity.principal.workspaceId, this.clock()) }
   }
 
-  private requireSession({ headers }: IncomingMessage): OpenSession {
+  private async requireSession({ headers }: IncomingMessage): Promise<OpenSession> {
     const token = readCookie(headers.cookie, COOKIE)
-    const session = token === null ? null : this.sessions.find(token)
+    const session = token === null ? null : await this.sessions.find(token)
     if (session === null) throw signedOut()
     return session
   }
 
   /** Routes without a workspace need no principal, so its fault is kept for those with one. */
-  private prove(request: IncomingMessage, session: OpenSession): Proof {
+  private async prove(request: IncomingMessage, session: OpenSession): Promise<Proof> {
     try {
       return {
         session,
-        principal: findSessionPrincipal(this.read, session.userId, workspaceIdOf(request)),
+        principal: await findSessionPrincipal(this.read, session.userId, workspaceIdOf(request)),
         fault: null,
       }
     } catch (fault) {

@@ -37,6 +37,6 @@ t.test('a JSON text is taken as it is, and read where it is a part of something 
 
 t.test('a list of large and small items is the same JSON', async (t) => {
   for (const list of [[], [{ n: 1 }], [{ text: 'é"'.repeat(200_000), n: 1 }, null, { n: 2 }]]) {
-    t.equal(JSON.stringify({ data: await stringifyList(list, (item) => item) }), JSON.stringify({ data: list }))
+    t.equal(JSON.stringify({ data: await stringifyList(list, async (item) => item) }), JSON.stringify({ data: list }))
   }
 })

@@ -812,7 +812,10 @@ t.test(
     const app = await testDaemon(t, { stopTimeouts, routes: { 'b.test': sink } })
     t.equal((await app.rest('GET', '/readyz')).status, 200)
     await app.submitAccepted({ to: ['held@b.test'], raw: messageText({}) })
-    await waitUntil('an attempt is under way', () => app.rows('select 1 from queue where leased = 1').length === 1)
+    await waitUntil(
+      'an attempt is under way',
+      async () => (await app.rows('select 1 from queue where leased = 1')).length === 1,
+    )
     const session = await app.openSession()
     for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.sendCommand(line)
     const stopping = app.stop()

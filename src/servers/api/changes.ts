@@ -77,6 +77,11 @@ interface Sessions {
   recheckSessions(isValid: (principal: Principal) => Promise<boolean>): Promise<void>
 }
 
+/** Milliseconds until a workspace that could not be read is read again. */
+const LEARN_PAUSE = 1_000
+/** Tries to read such a workspace. */
+const MAX_LEARNS = 600
+
 export class Changes {
   /** Runs never overlap. Calls while a run waits for the one before it share it. */
   private readonly readAgain = shareWaitingRun(() => this.readNow())
@@ -96,12 +101,16 @@ export class Changes {
     this.parts.people.notices.wake()
   }
 
-  /** This process has made the workspace, or has given it another plan. It is in effect when it resolves. */
-  async workspaceChanged(workspaceId: string): Promise<void> {
+  /**
+   * This process has made the workspace, or has given it another plan. It is in effect when it resolves, unless the
+   * database cannot be read; then it is read again each second.
+   */
+  async workspaceChanged(workspaceId: string, triesLeft = MAX_LEARNS): Promise<void> {
     try {
       await this.parts.workspaces.learn(workspaceId)
     } catch (error) {
       this.log.error({ err: error, workspace: workspaceId }, 'a workspace cannot be read')
+      if (triesLeft > 0) setTimeout(() => void this.workspaceChanged(workspaceId, triesLeft - 1), LEARN_PAUSE).unref()
     }
   }
 

@@ -45,9 +45,9 @@ t.test('a long read sees what was committed, and leaves this thread', async (t) 
 
 t.test('a read that takes too long is ended, and the next one finds a thread', async (t) => {
   const { file } = await temporaryDatabase(t)
-  const threads = new ReadThreads(file, 400)
+  const threads = new ReadThreads(file, 2_000)
   t.teardown(() => threads.stop())
-  await t.rejects(threads.read(ENDLESS.replace('1e12', '6e6'), []), StorageFault)
+  await t.rejects(threads.read(ENDLESS.replace('1e12', '2e7'), []), StorageFault)
   t.same(await threads.read('select 1 as one', []), [{ one: 1 }])
 })
 

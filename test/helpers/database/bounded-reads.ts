@@ -6,6 +6,8 @@
  * that ran, with their parameters.
  */
 import SQLite from 'better-sqlite3'
+import { JobThread } from '../../../src/base/platform/processes/job-thread.js'
+import { isRecord } from '../../../src/base/platform/records.js'
 import { INDEX_STEP } from '../../../src/base/storage/db/stepped-walk.js'
 import { boundedTables, shortReads } from './query-plans.js'
 
@@ -21,18 +23,25 @@ interface Statement {
 
 const prototype = Object.getPrototypeOf(new SQLite(':memory:').prepare('select 1')) as Statement
 
-/** Reads of this thread. Writes run in another one. */
+/** Reads of this thread, and those that it gives to others. Writes run in another one. */
 export async function recordReads(work: () => Promise<void>): Promise<readonly RecordedRead[]> {
   const { all } = prototype
+  const { run } = JobThread.prototype
   const made: RecordedRead[] = []
   prototype.all = function (this: Statement, parameters) {
     made.push({ sql: this.source, parameters })
     return all.call(this, parameters)
   }
+  JobThread.prototype.run = function (this: JobThread<unknown, unknown>, job, transfer) {
+    if (isRecord(job) && typeof job['sql'] === 'string' && Array.isArray(job['parameters']))
+      made.push({ sql: job['sql'], parameters: job['parameters'] })
+    return run.call(this, job, transfer)
+  }
   try {
     await work()
   } finally {
     prototype.all = all
+    JobThread.prototype.run = run
   }
   return made
 }

@@ -16,7 +16,6 @@ import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import type { RandomSource } from '../../../base/platform/random.js'
 import type { Store } from '../../../base/storage/db/database.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
 import { StorageFault, type Write } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import type { Email } from '../../../records/messages/email/email.js'
@@ -78,15 +77,12 @@ export class AttemptSettler {
     const { deps } = this
     const { result, pendingWrites } = finished
     const now = deps.clock()
-    // Without such a read the commit begins in this turn, before other attempts do.
-    const wasReachedBefore = needsHistory(finished) && (await findEarlierReach(deps.read, finished))
-    const decision = decideOutcome(
-      result.outcome,
-      ageOf(finished, wasReachedBefore),
-      deps.retryPolicy(),
-      now,
-      deps.random(),
-    )
+    const random = deps.random()
+    const decide = (wasReachedBefore: boolean): Decision =>
+      decideOutcome(result.outcome, ageOf(finished, wasReachedBefore), deps.retryPolicy(), now, random)
+    const first = decide(false)
+    // Without this read the commit begins in this turn, before other attempts do.
+    const decision = needsHistory(finished, first) ? decide(await findEarlierReach(deps, finished, options)) : first
     const record = toAttemptRecord(finished, decision, now)
     const built = buildNotice(deps, finished, record, decision, now)
     const notice = built === null || (await mayNotify(deps, finished.readyMessage.email, built)) ? built : null
@@ -130,13 +126,16 @@ async function mayNotify({ read, log }: SettlerDeps, email: Email, { enqueued }:
   }
 }
 
-/** Tells whether it counts that a server answered in an earlier attempt. */
-function needsHistory({ result: { outcome } }: FinishedAttempt): boolean {
-  return outcome.kind === 'deferred' && !outcome.reached
+/** Tells whether it counts that a server answered in an earlier attempt: if the message expires without an answer. */
+function needsHistory({ result: { outcome } }: FinishedAttempt, decision: Decision): boolean {
+  return outcome.kind === 'deferred' && !outcome.reached && decision.kind === 'failed'
 }
 
-async function findEarlierReach(read: Read, { entry }: FinishedAttempt): Promise<boolean> {
-  return (await reachedAttempts(read, { emailId: entry.email_id, recipientId: entry.id })).length > 0
+function findEarlierReach(deps: SettlerDeps, { entry }: FinishedAttempt, options: SettleOptions): Promise<boolean> {
+  const { id, email_id: emailId } = entry
+  return withRetry(deps, { email: emailId, entry: id }, options, async () => {
+    return (await reachedAttempts(deps.read, { emailId, recipientId: id })).length > 0
+  })
 }
 
 function ageOf({ entry, number }: FinishedAttempt, wasReachedBefore: boolean): EntryAge {
@@ -221,19 +220,29 @@ function suppressRecipient({ email, entry, reason, response }: AttemptRecord, no
 }
 
 /** Rejects if the process ends before the database takes the outcome. */
-async function commitWithRetry(
-  { commit, log }: SettlerDeps,
+function commitWithRetry(
+  deps: SettlerDeps,
   writes: readonly Write[],
   { email, entry, response }: AttemptRecord,
-  { signal, onStorageFault }: SettleOptions,
+  options: SettleOptions,
 ): Promise<void> {
+  const subject = { email: email.id, entry: entry.id, response }
+  return withRetry(deps, subject, options, () => deps.commit(writes, { isUrgent: true }))
+}
+
+/** Works until the database takes part, or the process ends. */
+async function withRetry<Result>(
+  { log }: SettlerDeps,
+  subject: { readonly email: string; readonly entry: string; readonly response?: string },
+  { signal, onStorageFault }: SettleOptions,
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (;;) {
     try {
-      await commit(writes, { isUrgent: true })
-      return
+      return await work()
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error
-      log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be stored yet')
+      log.error({ err: error, ...subject }, 'an outcome cannot be stored yet')
       onStorageFault()
       await sleep(1_000, undefined, { signal })
     }

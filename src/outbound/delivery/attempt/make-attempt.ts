@@ -113,13 +113,13 @@ async function attemptFrom(
   if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
   const readyMessage = await deps.messages.prepare(entry, at)
   deps.lanes.noteSize(entry, sizeOf(readyMessage.message))
-  // DNS may be slower than the end of the process, and a lease that is taken after that end would not be released.
-  deps.abortSignal.throwIfAborted()
-  if (deps.lanes.isStopped(entry)) return 'changed'
   if (await deps.leavers.has(entry)) {
     await deps.leavers.remove(entry, at)
     return 'changed'
   }
+  // A lease that is taken after the end of the process would not be released. From here to the lease nothing waits.
+  deps.abortSignal.throwIfAborted()
+  if (deps.lanes.isStopped(entry)) return 'changed'
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true

@@ -218,7 +218,9 @@ function update(
   counted: Counted,
   { progress, revision, generation }: Pick<Counted, 'progress' | 'revision' | 'generation'>,
 ): void {
-  counted.generation = Math.max(generation, counted.generation)
+  // A load that began later has ended before this one.
+  if (generation < counted.generation) return
+  counted.generation = generation
   if (revision === counted.revision && progress.isEnded === counted.progress.isEnded) return
   counted.revision = revision
   counted.progress = { ...progress, sent: Math.max(progress.sent, counted.progress.sent) }

@@ -75,7 +75,11 @@ export class HoldRuleRunner {
   /** Call this after a change of the rules. They are in effect when it resolves; waiting entries follow in steps. */
   reload(): Promise<void> {
     // One after the other, so that older rules never replace newer ones.
-    return this.inTurn(() => this.readRules())
+    return this.inTurn(() => this.readRules()).catch((error: unknown) => {
+      // The next check reads them again.
+      this.needsWork = true
+      throw error
+    })
   }
 
   private async readRules(): Promise<void> {

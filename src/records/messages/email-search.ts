@@ -10,7 +10,7 @@
 import { sql } from 'kysely'
 import { hasNamedValue } from '../../base/storage/db/json-list.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
+import { THREAD_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 import { type Email, emailById } from './email/email.js'
 import { recipientCountColumns } from './email/recipient-counts.js'
@@ -83,7 +83,7 @@ export async function searchEmails(
 ): Promise<SearchPage> {
   const emails: FoundEmail[] = []
   let place = await findStart(read, search, after)
-  for (let compared = 0; compared < MAX_COMPARED; compared += ROW_STEP) {
+  for (let compared = 0; compared < MAX_COMPARED; compared += THREAD_STEP) {
     if (compared > 0) await waitForStep()
     const { found, end } = await readStep(read, search, place, limit + 1 - emails.length)
     emails.push(...found)
@@ -137,7 +137,7 @@ const endOfStep = prepareFilteredRead<SkipValues>(prepareLongRead)(({ db, slot }
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
-    .offset(ROW_STEP - 1),
+    .offset(THREAD_STEP - 1),
 )
 
 const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, slot }, condition) => {

@@ -1,12 +1,6 @@
 /** Reads on threads: the same rows, at once for others, and an end for what takes too long. */
 import t from 'tap'
-import {
-  prepareLongRead,
-  prepareRead,
-  queryBuilder,
-  readTogether,
-  runLongQuery,
-} from '../../../src/base/storage/db/prepared.js'
+import { prepareLongRead, prepareRead, readTogether } from '../../../src/base/storage/db/prepared.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { ReadThreads } from '../../../src/base/storage/read-threads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -37,8 +31,6 @@ t.test('a long read sees what was committed, and leaves this thread', async (t) 
   )
   const [row] = await nameOf(read, { id: workspaceId })
   t.type(row?.name, 'string')
-  const query = queryBuilder.selectFrom('workspaces').select('id').where('id', '=', workspaceId)
-  t.same(await runLongQuery(read, query), [{ id: workspaceId }])
   t.same(here, [])
   t.same(await nameOf(database.read, { id: 'none' }), [])
 })

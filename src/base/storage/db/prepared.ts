@@ -127,7 +127,8 @@ export function prepareRead<Values extends object>(): ReadFactory<Values> {
 
 /**
  * A read that may take long, because it searches, counts or adds up rows without a bound. It runs on a thread, and is
- * ended after a time limit. Use `prepareRead` for what an index answers at once: asking a thread costs more than that.
+ * ended after a time limit. Use `prepareRead` for what an index answers at once, and for steps of `ROW_STEP` rows: asking
+ * a thread costs more than that.
  */
 export function prepareLongRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
@@ -180,10 +181,10 @@ export async function readTogether<const Queries extends readonly Query<unknown>
   return queries.map(({ toRows }, index) => toRows(rows[index])) as RowsOf<Queries>
 }
 
-/** Runs a read that is built for one use, such as a list with filters. It may take long: see `prepareLongRead`. */
-export function runLongQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
+/** Runs a read that is built for one use, such as a list with filters. */
+export function runQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
   const { sql, parameters } = query.compile()
-  return runLong(read, { sql, parameters, toRows: toRowsOf<Compilable<Row>>() })
+  return read(sql, parameters)
 }
 
 /** SQLite's internal row number: the last column of every index of a table that is not `without rowid`. */

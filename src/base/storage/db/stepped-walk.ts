@@ -8,8 +8,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Maximum of index entries that one read walks over. */
 export const INDEX_STEP = 5_000
-/** Maximum of table rows that one read fetches. Each row costs a separate search. */
+/** Maximum of table rows that one read fetches on this thread. Each row costs a separate search. */
 export const ROW_STEP = 250
+/** Maximum of table rows that one read compares on a thread, to which each read is a message. */
+export const THREAD_STEP = 5_000
 
 let lastStep: Promise<void> = Promise.resolve()
 

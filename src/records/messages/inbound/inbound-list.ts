@@ -10,7 +10,7 @@
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
 import { type PageSlice, seekOffset } from '../../../base/storage/db/paging.js'
-import { prepareRead, queryBuilder, type Read, runLongQuery } from '../../../base/storage/db/prepared.js'
+import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../../base/storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-record.js'
@@ -70,7 +70,7 @@ export async function listInbound(
   const cursor = await seekOffset(top, slice.offset, (from, count) =>
     findCursorAfter(read, filter, driver, from, count),
   )
-  return cursor === null ? [] : await runLongQuery(read, pageQuery(filter, driver, cursor, slice.limit))
+  return cursor === null ? [] : await runQuery(read, pageQuery(filter, driver, cursor, slice.limit))
 }
 
 const cursorById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
@@ -104,7 +104,7 @@ async function scanRows(
   let toPass = offset
   let cursor: Cursor | undefined = START_CURSOR
   while (cursor !== undefined && ids.length < limit) {
-    const rows: readonly ScannedRow[] = await runLongQuery(read, scanQuery(filter, driver, cursor))
+    const rows: readonly ScannedRow[] = await runQuery(read, scanQuery(filter, driver, cursor))
     const fitting = rows.filter(({ fits }) => fits === 1)
     ids.push(...fitting.slice(toPass, toPass + limit - ids.length).map(({ id }) => id))
     toPass = Math.max(0, toPass - fitting.length)
@@ -131,7 +131,7 @@ async function findCursorAfter(
   count: number,
 ): Promise<Cursor | undefined> {
   const query = queryAfter(filter, driver, cursor).select(['received_at', 'id']).limit(1).offset(count)
-  return (await runLongQuery(read, query))[0]
+  return (await runQuery(read, query))[0]
 }
 
 function pageQuery(filter: InboundFilter, driver: Driver, cursor: Cursor, limit: number): Compilable<ListedInbound> {

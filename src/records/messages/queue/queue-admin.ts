@@ -7,7 +7,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Address, DomainName } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
-import { prepareWrite, queryBuilder, type Read, runLongQuery } from '../../../base/storage/db/prepared.js'
+import { prepareWrite, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { RESTORED } from '../../../base/storage/maintenance/hold-queue.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
@@ -98,7 +98,7 @@ export async function listEntries(read: Read, filter: EntryPage): Promise<Listed
     .where('queue.id', '>', filter.after)
     .orderBy('queue.id')
     .limit(filter.limit)
-  return runLongQuery(read, applyFilter(query, filter))
+  return runQuery(read, applyFilter(query, filter))
 }
 
 type JoinedTables = 'queue' | 'recipients' | 'emails'

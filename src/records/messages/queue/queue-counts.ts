@@ -4,7 +4,7 @@
  * The entries are counted in steps, at most 10,000 of each kind of hold. If the queue is longer, `isComplete` is false,
  * and only the entries that are due first are counted.
  */
-import { prepareLongRead, type Read } from '../../../base/storage/db/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
@@ -20,7 +20,7 @@ interface Position {
   readonly limit: number
 }
 
-const nextEntries = prepareLongRead<Position>()(({ db, slot }) =>
+const nextEntries = prepareRead<Position>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .select(['id', 'attempts', 'leased', 'held', 'next_attempt_at', 'waits_for'])

@@ -153,3 +153,24 @@ t.test('a claim whose reservation is not written is given back', async (t) => {
   await t.rejects(warmUps.claim(key)?.isReserved ?? Promise.resolve(), { message: 'no space' })
   t.equal(warmUps.findWait(key), null)
 })
+
+t.test('a load that ends late does not undo what the operator has changed', async (t) => {
+  const { database, now } = await bench(t, [2])
+  const waiting: (() => void)[] = []
+  let isSlow = true
+  const read: typeof database.read = async (sql, parameters) => {
+    const rows = await database.read<never>(sql, parameters)
+    if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve))
+    return rows
+  }
+  const warmUps = new WarmUps({ read, commit: database.commit, clock: () => now, log, readPlan: () => [2] })
+  const old = warmUps.prepare([key])
+  isSlow = false
+  await database.commit([insertWarmUp({ ...key, provider: '*', day: 0, ended: 1, at: now })])
+  warmUps.drop()
+  await warmUps.prepare([key])
+  t.equal(warmUps.claim(key), null, 'the operator has ended the warm-up')
+  for (const goOn of waiting) goOn()
+  await old
+  t.equal(warmUps.claim(key), null, 'and that stays')
+})

@@ -157,19 +157,21 @@ t.test('a claim whose reservation is not written is given back', async (t) => {
 t.test('a load that ends late does not undo what the operator has changed', async (t) => {
   const { database, now } = await bench(t, [2])
   const waiting: (() => void)[] = []
-  let isSlow = true
+  let reads = 0
   const read: typeof database.read = async (sql, parameters) => {
+    reads += 1
+    const waits = reads === 2
     const rows = await database.read<never>(sql, parameters)
-    if (isSlow) await new Promise<void>((resolve) => waiting.push(resolve))
+    if (waits) await new Promise<void>((resolve) => waiting.push(resolve))
     return rows
   }
   const warmUps = new WarmUps({ read, commit: database.commit, clock: () => now, log, readPlan: () => [2] })
   const old = warmUps.prepare([key])
-  isSlow = false
   await database.commit([insertWarmUp({ ...key, provider: '*', day: 0, ended: 1, at: now })])
   warmUps.drop()
   await warmUps.prepare([key])
   t.equal(warmUps.claim(key), null, 'the operator has ended the warm-up')
+  t.equal(waiting.length, 1)
   for (const goOn of waiting) goOn()
   await old
   t.equal(warmUps.claim(key), null, 'and that stays')

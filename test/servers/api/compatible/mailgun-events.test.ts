@@ -164,6 +164,7 @@ t.test('opens and clicks of people and of programs', async (t) => {
   await send({ to: 'open@b.test', html, 'o:tracking': 'yes', 'v:email-id': '18' })
   const mail = await waitUntil('the mail', () => sink.messages.find(({ rcptTo }) => rcptTo[0]?.startsWith('<open@')))
   const text = mail.raw.toString().replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  await waitFor(1, { event: 'delivered', recipient: 'open@b.test' })
   // Later than any scanner at delivery.
   app.advance(60_000)
   for (const [, path = ''] of text.matchAll(/"https:\/\/[^/"]+(\/[^"]*track\/[^"]+)"/g)) {

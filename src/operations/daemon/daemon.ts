@@ -114,9 +114,9 @@ async function followChanges(
   certificates: Certificates,
   lateSteps: StopSteps,
 ): Promise<void> {
-  const putInForce = (): Promise<void> => {
+  const putInForce: Listeners['onForeignChange'] = (changed) => {
     certificates.wake()
-    return listeners.onForeignChange()
+    return listeners.onForeignChange(changed)
   }
   const changes = await ChangeFollower.open({ ...deps, putInForce })
   lateSteps.push(() => changes.stop())

@@ -33,7 +33,7 @@ export interface Listeners extends ServedRoutes {
   readonly zone: PublishedZone
   readonly api: ApiListener
   /** Call it after a foreign commit. */
-  readonly onForeignChange: () => Promise<void>
+  readonly onForeignChange: Changes['madeElsewhere']
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
   readonly watched: Watched
@@ -103,7 +103,7 @@ export async function openListeners(
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
   return {
     ...{ ...listeners, ...serveRoutes(api, parts, files), served, stop },
-    onForeignChange: () => changes.anything(),
+    onForeignChange: (changed) => changes.madeElsewhere(changed),
     useCertificate: (renewed) => serve(listeners, renewed, served),
     watched: {
       memory,

@@ -64,7 +64,8 @@ async function changeScheduled(
   for (let left = MAX_TRIES; ; left -= 1) {
     const email = await requireVisibleEmail(read, viewer, id)
     const rows = await countWaitingEntries(read, email)
-    if (rows === null || left === 0) throw buildConflict(email, what)
+    // The email may have changed since it was read: its entries are younger.
+    if (rows === null || left === 0) throw buildConflict(await requireVisibleEmail(read, viewer, id), what)
     try {
       return await commit(writes({ emailId: id, workspaceId: email.workspace_id }, rows))
     } catch (error) {

@@ -4,7 +4,7 @@
  * A query takes longer than all other checks of a recipient, and almost always finds nothing. So the lists of
  * workspaces are cached, unless they are long, and an address that is not on the list needs no query. An address on the
  * list is looked up, so that a removal takes effect at once. The commit that adds an address also adds it to the cache
- * (`watch`); a list whose load began before is not kept. After a commit of another process the cache is dropped.
+ * (`watch`); a list whose load began before is not kept. After a change of suppressions by another process the cache is dropped.
  *
  * Limits: lists of up to 10,000 addresses, 100,000 addresses in total. Longer lists are not cached.
  */
@@ -12,6 +12,7 @@ import type { Address } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
 import { SharedLoads } from '../../base/platform/shared-loads.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../base/storage/db/table-changes.js'
 import type { Commit } from '../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import { findAddedSuppression, findSuppression, isSuppressed, type Suppression } from './suppressions.js'
@@ -32,7 +33,9 @@ const selectAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({
   db.selectFrom('suppressions').select('email').where('workspace_id', '=', slot('workspaceId')).limit(slot('limit')),
 )
 
-export class SuppressionCache {
+export class SuppressionCache implements FollowsTables {
+  readonly follows = ['suppressions'] as const
+
   private readonly lists: LruCache<CachedList>
   private readonly loads = new SharedLoads<CachedList>()
 

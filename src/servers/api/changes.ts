@@ -4,7 +4,7 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Log } from '../../base/platform/log.js'
-import { shareWaitingRun } from '../../base/platform/serial-runner.js'
+import { dropFollowers, type FollowedTable, type FollowsTables } from '../../base/storage/db/table-changes.js'
 import type { ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
 import type { NoticeWriter } from '../../operations/notices/notice-writer.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
@@ -83,14 +83,21 @@ const LEARN_PAUSE = 1_000
 const MAX_LEARNS = 600
 
 export class Changes {
-  /** Runs never overlap. Calls while a run waits for the one before it share it. */
-  private readonly readAgain = shareWaitingRun(() => this.readNow())
+  /** Everything that is read again when it is needed. */
+  private readonly caches: readonly FollowsTables[]
 
   constructor(
     private readonly parts: ChangedParts,
     private readonly submission: Sessions,
     private readonly log: Log,
-  ) {}
+  ) {
+    const { apiKeyCache, operatorWorkspace, domains, receivingDomains, forwardRules, signingKeys } = parts
+    const { signing, suppressions, templates } = parts
+    this.caches = [
+      ...[apiKeyCache, operatorWorkspace, domains, receivingDomains, forwardRules, signingKeys],
+      ...[signing, suppressions, templates],
+    ]
+  }
 
   keyRevoked(keyId: string): void {
     this.parts.apiKeyCache.forget(keyId)
@@ -125,7 +132,7 @@ export class Changes {
 
   /** Nothing of the workspace is accepted, signed or delivered any more. */
   async workspaceClosed(workspaceId: string): Promise<void> {
-    this.forgetAll()
+    for (const cache of this.caches) cache.drop()
     this.submission.endSessions((principal) => principal.workspaceId === workspaceId)
     this.parts.webhooks.closeWorkspace(workspaceId)
     this.parts.people.erasures.begin(workspaceId)
@@ -156,37 +163,19 @@ export class Changes {
   }
 
   /**
-   * Another process has made a commit, which may have changed anything. The change is in effect when it resolves. It
-   * rejects if something cannot be read now.
+   * Another process has made a commit, which has changed these of the tables that caches hold, and perhaps others. The
+   * change is in effect when it resolves. It rejects if something cannot be read now. Calls must not overlap.
    */
-  async anything(): Promise<void> {
-    this.forgetAll()
-    this.parts.domainChecks.wake()
-    this.parts.webhooks.reload()
-    this.parts.exports.refresh()
-    await this.readAgain()
-  }
-
-  /** Drops all that is read again when it is needed. */
-  private forgetAll(): void {
-    const { parts } = this
-    parts.apiKeyCache.drop()
-    parts.operatorWorkspace.drop()
-    parts.domains.drop()
-    parts.receivingDomains.drop()
-    parts.forwardRules.drop()
-    parts.signingKeys.drop()
-    parts.signing.forgetKeys()
-    parts.suppressions.drop()
-    parts.templates.drop()
-  }
-
-  /** All of them begin at once. One that fails does not stop the others. */
-  private async readNow(): Promise<void> {
-    const { workspaces, delivery, broadcasts } = this.parts
+  async madeElsewhere(changed: ReadonlySet<FollowedTable>): Promise<void> {
+    const { domainChecks, webhooks, exports, workspaces, delivery, broadcasts } = this.parts
+    dropFollowers(this.caches, changed)
+    domainChecks.wake()
+    webhooks.reload()
+    exports.refresh()
+    // All of them begin at once. One that fails does not stop the others.
     const outcomes = await Promise.allSettled([
       this.endRevoked(),
-      workspaces.reload(),
+      workspaces.follows.some((table) => changed.has(table)) ? workspaces.reload() : undefined,
       delivery.refresh(),
       broadcasts.recheck(),
     ])

@@ -1,11 +1,12 @@
 /**
  * Parsed templates, cached in memory, because most sends use the same few.
  *
- * We drop a template that we change, and drop all when another process may have changed any. Limit: 16 MB, by the
+ * We drop a template that we change, and drop all when another process has changed any. Limit: 16 MB, by the
  * memory of their pieces. The least recently used go first.
  */
 import { RecordCache } from '../../base/platform/record-cache.js'
 import type { Read } from '../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../base/storage/db/table-changes.js'
 import type { ParsedTemplate } from './render-template.js'
 import { parseTemplateText, type TemplateText } from './template-text.js'
 import { type Template, templateById } from './templates.js'
@@ -19,7 +20,9 @@ const PIECE_OVERHEAD = 64
  * `find` rejects with a Refusal `invalid-parameter` for a template that has too many variables, because it was stored
  * before variables had a limit.
  */
-export class TemplateCache extends RecordCache<ParsedTemplate | undefined> {
+export class TemplateCache extends RecordCache<ParsedTemplate | undefined> implements FollowsTables {
+  readonly follows = ['templates'] as const
+
   constructor(
     private readonly read: Read,
     maxBytes = MAX_CACHE_BYTES,

@@ -9,6 +9,7 @@ import type { DomainName } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
 import { SharedLoads } from '../../base/platform/shared-loads.js'
 import type { Awaitable, Read } from '../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../base/storage/db/table-changes.js'
 import type { InboundPolicy } from '../../base/storage/tables/domain-tables.js'
 import { parseInboundPolicy } from './rows/inbound-policy.js'
 import { domainOfMailHost, verifiedByName } from './rows/sending-domains.js'
@@ -32,7 +33,9 @@ export interface ReceivingDomain {
   readonly policy: InboundPolicy
 }
 
-export class ReceivingDomainCache {
+export class ReceivingDomainCache implements FollowsTables {
+  readonly follows = ['domains', 'blocked_addresses'] as const
+
   private readonly domains: LruCache<ReceivingDomain>
   private readonly foreignNames: LruCache<true>
   private readonly loads = new SharedLoads<ReceivingDomain | undefined>()

@@ -2,6 +2,7 @@
 
 /** Tables with one or few rows for the whole installation; the last three hold running work. */
 export const smallTables: ReadonlySet<string> = new Set([
+  'changes', // a row for each table that caches hold
   'service_state',
   'kysely_migration',
   'zone_serial',

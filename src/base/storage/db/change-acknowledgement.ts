@@ -11,6 +11,7 @@ import { shareWaitingRun } from '../../platform/serial-runner.js'
 import type { Database } from './database.js'
 import { prepareWrite, type Read } from './prepared.js'
 import { readServiceState, setServiceState } from './service-state.js'
+import { type FollowedTable, TableChanges } from './table-changes.js'
 import type { Write } from './write.js'
 
 const ANNOUNCED_KEY = 'change_asked'
@@ -43,8 +44,11 @@ export async function readAcknowledgedChange(read: Read): Promise<number> {
 interface ChangeFollowerDeps {
   readonly database: Pick<Database, 'read' | 'commit'>
   readonly log: Pick<Log, 'error'>
-  /** Puts what other processes have changed in force. It resolves when that is done. */
-  readonly putInForce: () => Promise<void>
+  /**
+   * Puts what other processes have changed in force: it drops what caches hold of these tables. It resolves when that is
+   * done.
+   */
+  readonly putInForce: (changed: ReadonlySet<FollowedTable>) => Promise<void>
 }
 
 /** Milliseconds until a change that could not be followed is followed again. */
@@ -56,13 +60,16 @@ export class ChangeFollower {
    * one is under way gets a further run. It never rejects.
    */
   readonly follow = shareWaitingRun(() => this.followNow())
+  private readonly tables: TableChanges
   private retryTimer: NodeJS.Timeout | null = null
   private isStopped = false
 
   private constructor(
     private readonly deps: ChangeFollowerDeps,
     private lastAcknowledged: number,
-  ) {}
+  ) {
+    this.tables = new TableChanges(deps.database.read)
+  }
 
   static async open(deps: ChangeFollowerDeps): Promise<ChangeFollower> {
     return new ChangeFollower(deps, await readAcknowledgedChange(deps.database.read))
@@ -81,7 +88,7 @@ export class ChangeFollower {
     try {
       // It is read before anything is dropped: a change that comes in between is acknowledged by the next run.
       const [announced] = await Promise.allSettled([readAnnouncedChange(database.read)])
-      await putInForce()
+      await this.tables.follow(putInForce)
       if (announced.status === 'rejected') throw announced.reason
       await this.acknowledge(announced.value)
     } catch (err) {

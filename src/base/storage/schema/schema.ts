@@ -9,6 +9,7 @@
 import { accounts } from './accounts.js'
 import { audiences } from './audiences.js'
 import { broadcasts } from './broadcasts.js'
+import { changes } from './changes.js'
 import { content } from './content.js'
 import { delivery } from './delivery.js'
 import { domains } from './domains.js'
@@ -47,4 +48,5 @@ export const schema: readonly string[] = [
   ...inbound,
   ...spam,
   ...sms,
+  ...changes,
 ]

@@ -95,6 +95,12 @@ interface ServiceStateTable {
   value: string
 }
 
+/** How often each table that caches hold was changed. Triggers count. */
+interface ChangesTable {
+  table_name: string
+  number: number
+}
+
 export interface Tables {
   workspaces: WorkspacesTable
   users: UsersTable
@@ -145,6 +151,7 @@ export interface Tables {
   invitations: InvitationsTable
   erasures: ErasuresTable
   service_state: ServiceStateTable
+  changes: ChangesTable
   zone_serial: ZoneSerialTable
   links: LinksTable
   html_edits: HtmlEditsTable

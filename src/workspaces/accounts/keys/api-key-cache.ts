@@ -2,7 +2,7 @@
  * Finds API keys for the listeners. It looks up a key once, caches it in memory and checks it on every use.
  *
  * The cache has rows, not results: it checks expiry and networks each time. We drop the whole cache when another
- * process may have changed keys or members, and drop a key that we revoke alone. So a revocation takes effect at
+ * process has changed keys or members, and drop a key that we revoke alone. So a revocation takes effect at
  * once, also for a key whose row is being read at that moment. The cache writes `last_used_at` at most once a minute for
  * each key.
  *
@@ -13,6 +13,7 @@ import { createLruCache } from '../../../base/platform/lru-cache.js'
 import { SharedLoads } from '../../../base/platform/shared-loads.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Awaitable } from '../../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../../base/storage/db/table-changes.js'
 import type { Principal } from '../access/principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
 import { authenticateKey, type KeyWithRole } from './key-check.js'
@@ -20,7 +21,9 @@ import { authenticateKey, type KeyWithRole } from './key-check.js'
 const MAX_KEYS = 10_000
 const TOUCH_INTERVAL = 60_000
 
-export class ApiKeyCache {
+export class ApiKeyCache implements FollowsTables {
+  readonly follows = ['api_keys', 'members'] as const
+
   private readonly byId = new Map<string, KeyWithRole>()
   private readonly rows = createLruCache<KeyWithRole>({ max: MAX_KEYS, onRemove: ({ id }) => this.byId.delete(id) })
   private readonly loads = new SharedLoads<KeyWithRole | undefined>()
@@ -59,7 +62,7 @@ export class ApiKeyCache {
     this.loads.forgetAll()
   }
 
-  /** Drops all keys, because another process has changed the database. */
+  /** Drops all keys, because keys or members have changed. */
   drop(): void {
     this.rows.clear()
     this.loads.forgetAll()

@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { SharedLoads } from '../../../base/platform/shared-loads.js'
 import { type Awaitable, prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import { initServiceState, OPERATOR_WORKSPACE_KEY } from '../../../base/storage/db/service-state.js'
+import type { FollowsTables } from '../../../base/storage/db/table-changes.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { roleIn } from './workspaces.js'
 
@@ -38,7 +39,9 @@ export async function findOperatedBy(read: Read, userId: string): Promise<string
  * Caches the operator's workspace, which only the command line changes. While there is none, it reads the database
  * each time, because the quickstart makes one in its own process.
  */
-export class OperatorWorkspaceCache {
+export class OperatorWorkspaceCache implements FollowsTables {
+  readonly follows = ['service_state', 'workspaces'] as const
+
   private known: string | null = null
   private readonly loads = new SharedLoads<string | null>()
 
@@ -58,7 +61,7 @@ export class OperatorWorkspaceCache {
     )
   }
 
-  /** Forgets the workspace, because another process has changed the database. */
+  /** Forgets the workspace, because another process has changed which one it is. */
   drop(): void {
     this.known = null
     this.loads.forgetAll()

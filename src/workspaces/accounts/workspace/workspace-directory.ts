@@ -43,6 +43,8 @@ export class WorkspaceDirectory {
    * everything that was committed before the call is in force.
    */
   readonly reload = shareWaitingRun(() => this.readAll())
+  /** Call `reload` when another process has changed one of these tables. */
+  readonly follows = ['workspaces', 'members'] as const
   private readonly entries = new Map<string, Entry>()
   /** Reads one after the other, so that an older answer never replaces a newer one. */
   private readonly inTurn = createSerialRunner()

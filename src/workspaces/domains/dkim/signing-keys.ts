@@ -9,6 +9,7 @@ import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../../base/mail/address.js'
 import { RecordCache } from '../../../base/platform/record-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../../base/storage/db/table-changes.js'
 import type { Selector } from '../../../base/storage/tables/domain-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import type { DkimKey } from './sign.js'
@@ -89,7 +90,9 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName 
 const MAX_KEYS = 1_000
 
 /** Finds the key that signs for the domain. */
-export class SigningKeyCache extends RecordCache<DkimKey | undefined, DomainName> {
+export class SigningKeyCache extends RecordCache<DkimKey | undefined, DomainName> implements FollowsTables {
+  readonly follows = ['dkim_keys'] as const
+
   constructor(private readonly read: Read) {
     super({ max: MAX_KEYS })
   }

@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../../base/mail/header-fields.js'
 import { threadOptions } from '../../../base/platform/processes/thread-options.js'
 import { busyTimeOf } from '../../../base/platform/thread-load.js'
+import type { FollowsTables } from '../../../base/storage/db/table-changes.js'
 import type { ArcSet } from './arc-seal.js'
 import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
@@ -39,7 +40,8 @@ interface PendingSignature {
 const startWorker = (): Worker =>
   new Worker(new URL('./signing-worker.js', import.meta.url), { ...threadOptions, resourceLimits })
 
-export class SigningThread {
+export class SigningThread implements FollowsTables {
+  readonly follows = ['dkim_keys'] as const
   private readonly createWorker: () => Worker
   private worker: Worker | null = null
   private readonly pending: PendingSignature[] = []
@@ -82,7 +84,7 @@ export class SigningThread {
   }
 
   /** Makes the thread drop all keys, because keys may have changed. */
-  forgetKeys(): void {
+  drop(): void {
     this.keyNumbers.clear()
     this.worker?.postMessage({ kind: 'forget' } satisfies SignerMessage)
   }
@@ -138,7 +140,7 @@ export class SigningThread {
   }
 
   private numberKeys(pending: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
-    if (this.keyNumbers.size + pending.length > MAX_KEYS) this.forgetKeys()
+    if (this.keyNumbers.size + pending.length > MAX_KEYS) this.drop()
     const keys: DkimKey[] = []
     const jobs = pending.map(({ key, now, raw, bodyHash, arc }): SigningJob => {
       let number = this.keyNumbers.get(key)

@@ -7,6 +7,7 @@ import { type Address, type DomainName, domainOf } from '../../../base/mail/addr
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
 import { RecordCache } from '../../../base/platform/record-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
+import type { FollowsTables } from '../../../base/storage/db/table-changes.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { domainByName } from '../rows/sending-domains.js'
 import { type ForwardRule, pickRule, rulesOfDomain } from './forward-rules.js'
@@ -23,7 +24,9 @@ export interface ActiveRule {
 /** Rules by local part. */
 type DomainRules = ReadonlyMap<string, ActiveRule>
 
-export class ForwardRuleCache extends RecordCache<DomainRules, DomainName> {
+export class ForwardRuleCache extends RecordCache<DomainRules, DomainName> implements FollowsTables {
+  readonly follows = ['domains', 'forward_rules'] as const
+
   constructor(private readonly deps: { readonly read: Read }) {
     super({ max: MAX_WEIGHT, weightOf })
   }

@@ -1,0 +1,47 @@
+/**
+ * Finds which tables other processes have changed. Each cache follows the tables that it reads, and is dropped when one
+ * of them has changed.
+ *
+ * Triggers number the changes of these tables (`storage/schema/changes`), in the commit that makes them.
+ */
+import { type FollowedTable, followedTables } from '../schema/changes.js'
+import { prepareRead, type Read } from './prepared.js'
+
+export type { FollowedTable } from '../schema/changes.js'
+
+/** Holds rows of tables in memory until it is told that they have changed. */
+export interface FollowsTables {
+  /** All tables that it reads. */
+  readonly follows: readonly FollowedTable[]
+  /** Forgets all that it holds, and does not keep what is being read at this moment. */
+  drop(): void
+}
+
+const readNumbers = prepareRead<object>()(({ db }) => db.selectFrom('changes').selectAll())
+
+export class TableChanges {
+  private seen: ReadonlyMap<string, number> = new Map()
+
+  constructor(private readonly read: Read) {}
+
+  /**
+   * Calls `act` with the tables that have changed since the last `act` that resolved, which may include changes of this
+   * process. Those are all tables in the first call, and while the numbers cannot be read; then it rejects afterwards.
+   */
+  async follow(act: (changed: ReadonlySet<FollowedTable>) => Promise<void>): Promise<void> {
+    // They are read before anything is dropped: a change that comes in between is found by the next call.
+    const [read] = await Promise.allSettled([readNumbers(this.read, {})])
+    if (read.status === 'rejected') {
+      await act(new Set(followedTables))
+      throw read.reason
+    }
+    const numbers = new Map(read.value.map(({ table_name: table, number }) => [table, number]))
+    await act(new Set(followedTables.filter((table) => numbers.get(table) !== this.seen.get(table))))
+    this.seen = numbers
+  }
+}
+
+/** Drops the caches that hold rows of these tables. */
+export function dropFollowers(caches: readonly FollowsTables[], changed: ReadonlySet<FollowedTable>): void {
+  for (const cache of caches) if (cache.follows.some((table) => changed.has(table))) cache.drop()
+}

@@ -1,10 +1,10 @@
 /**
  * How SQLite runs every statement of the program: none walks through a table that grows, and none sorts one.
  *
- * Runs alone: it catches what is compiled while modules are loaded, so none may be loaded before.
+ * Runs alone: it catches what is compiled, so nothing may be compiled before.
  *
- * The statements are read from the program itself. Those compiled at load are caught while every module is loaded;
- * those built for one use, while a daemon answers every list with every combination of its filters and the command
+ * The statements are read from the program itself. Prepared ones are compiled when every module is loaded; those built
+ * for one use, while a daemon answers every list with every combination of its filters and the command
  * line lists the queue; those written out in `storage/` come from what is passed to read and commit. Each is
  * explained on an empty database, as production plans it: without statistics.
  */
@@ -14,6 +14,7 @@ import SQLite from 'better-sqlite3'
 import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
+import { preparedStatements } from '../../../src/base/storage/db/prepared.js'
 import { registerSpooledBytes, spoolFolder } from '../../../src/base/storage/db/spool-files.js'
 import type { Route } from '../../../src/servers/api/http/route/route.js'
 import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'
@@ -80,6 +81,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   const { file } = await temporaryDatabase(t)
   const ofMigrations = new Set(compiled)
   await loadEverything()
+  for (const compile of preparedStatements) compile()
   const atLoad = compiled.size
   const { testDaemon } = await import('../../helpers/daemon/test-daemon.js')
   const app = await testDaemon(t)

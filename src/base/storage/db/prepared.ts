@@ -1,6 +1,6 @@
 /**
- * A *prepared* statement is built with Kysely once, when its module loads, and bound many times: compiling a query
- * costs more than running it. Named slots stand for the values:
+ * A *prepared* statement is built with Kysely once, when it is first used, for the engine in use, and bound many times:
+ * compiling a query costs more than running it. Named slots stand for the values:
  *
  *     const hold = prepareWrite<{ id: string; held: 0 | 1 }>(({ db, slot }) =>
  *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)
@@ -13,6 +13,8 @@ import {
   DummyDriver,
   type InferResult,
   Kysely,
+  PostgresQueryCompiler,
+  type QueryCompiler,
   type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
@@ -20,15 +22,21 @@ import {
   sql,
 } from 'kysely'
 import type { Tables } from '../tables/tables.js'
+import { type Engine, engineInUse, pickByEngine } from './engine.js'
 import type { Write } from './write.js'
 
-/** A Kysely that compiles statements and cannot run them. */
+const compilers: Readonly<Record<Engine, QueryCompiler>> = {
+  sqlite: new SqliteQueryCompiler(),
+  postgres: new PostgresQueryCompiler(),
+}
+
+/** A Kysely that compiles statements for the engine in use and cannot run them. */
 export const queryBuilder = new Kysely<Tables>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new DummyDriver(),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => ({ compileQuery: (...query) => pickByEngine(compilers).compileQuery(...query) }),
   },
 })
 
@@ -44,14 +52,27 @@ export interface StatementBuilder<Values> {
   readonly slots: <Name extends keyof Values & string>(names: readonly Name[]) => Pick<Values, Name>
 }
 
-interface PreparedStatement<Values> {
+interface CompiledStatement<Values> {
   readonly sql: string
   readonly bind: (values: Values) => unknown[]
 }
 
-function prepare<Values extends object>(
+/** Compiles the statement for the engine in use, once for each engine. */
+type Compile<Values> = () => CompiledStatement<Values>
+
+/** Every prepared statement of the modules that are loaded, each of which gives its text for the engine in use. */
+export const preparedStatements: (() => string)[] = []
+
+function prepare<Values extends object>(build: (builder: StatementBuilder<Values>) => Compilable): Compile<Values> {
+  const compiled: Partial<Record<Engine, CompiledStatement<Values>>> = {}
+  const compile: Compile<Values> = () => (compiled[engineInUse()] ??= compileNow(build))
+  preparedStatements.push(() => compile().sql)
+  return compile
+}
+
+function compileNow<Values extends object>(
   build: (builder: StatementBuilder<Values>) => Compilable,
-): PreparedStatement<Values> {
+): CompiledStatement<Values> {
   const slot = <Name extends keyof Values & string>(name: Name): Values[Name] =>
     new Slot(name) as unknown as Values[Name]
   const slots = <Name extends keyof Values & string>(names: readonly Name[]): Pick<Values, Name> =>
@@ -71,8 +92,9 @@ export function prepareWrite<Values extends object>(
   build: (builder: StatementBuilder<Values>) => Compilable,
   rows?: number,
 ): (values: Values) => Write {
-  const { sql, bind } = prepare(build)
+  const compile = prepare(build)
   return (values) => {
+    const { sql, bind } = compile()
     const parameters = bind(values)
     return rows === undefined ? { sql, parameters } : { sql, parameters, rows }
   }
@@ -120,8 +142,7 @@ type ReadFactory<Values> = <Query extends Compilable<unknown>>(
 /** A read with slots. Called twice, because TypeScript cannot infer one type parameter while another is given. */
 export function prepareRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
-    const { sql, bind } = prepare<Values>(build)
-    return toPreparedRead<Values, InferResult<Query>>(sql, bind, toRowsOf<Query>())
+    return toPreparedRead<Values, InferResult<Query>>(prepare<Values>(build), toRowsOf<Query>())
   }
 }
 
@@ -132,8 +153,7 @@ export function prepareRead<Values extends object>(): ReadFactory<Values> {
  */
 export function prepareLongRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
-    const { sql, bind } = prepare<Values>(build)
-    const prepared = toPreparedRead<Values, InferResult<Query>>(sql, bind, toRowsOf<Query>())
+    const prepared = toPreparedRead<Values, InferResult<Query>>(prepare<Values>(build), toRowsOf<Query>())
     const readLong = (read: Read, values: Values) => runLong(read, prepared.with(values))
     return Object.assign(readLong, { large: prepared.large, with: prepared.with })
   }
@@ -144,19 +164,24 @@ function toRowsOf<Query extends Compilable<unknown>>(): (rows: unknown) => Infer
 }
 
 function toPreparedRead<Values, Rows>(
-  sql: string,
-  bind: (values: Values) => unknown[],
+  compile: Compile<Values>,
   toRows: (rows: unknown) => Rows,
 ): PreparedRead<Values, Rows> {
+  const toQuery = (values: Values): Query<Rows> => {
+    const { sql, bind } = compile()
+    return { sql, parameters: bind(values), toRows }
+  }
   const readHere = (read: Read, values: Values): Awaitable<Rows> => {
+    const { sql, bind } = compile()
     const rows = read<unknown>(sql, bind(values))
     return rows instanceof Promise ? rows.then(toRows) : toRows(rows)
   }
   const large = async (read: Read, values: Values): Promise<Rows> => {
-    const rows = await read.elsewhere?.(sql, bind(values)).catch(() => undefined)
+    const { sql, parameters } = toQuery(values)
+    const rows = await read.elsewhere?.(sql, parameters).catch(() => undefined)
     return rows === undefined ? readHere(read, values) : toRows(rows)
   }
-  return Object.assign(readHere, { large, with: (values: Values) => ({ sql, parameters: bind(values), toRows }) })
+  return Object.assign(readHere, { large, with: toQuery })
 }
 
 function runLong<Rows>(read: Read, { sql, parameters, toRows }: Query<Rows>): Awaitable<Rows> {

@@ -1,0 +1,108 @@
+/**
+ * A PostgreSQL server of Debian in a folder of its own, on a port of loopback and on a socket in that folder.
+ *
+ * Its databases sort text by the rules of a language unless a column says otherwise, as those of most installations do.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { freePort } from '../free-port.js'
+
+const VERSIONS = '/usr/lib/postgresql'
+
+/** Without them a crash of the machine loses data, and tests are several times faster. */
+const unsafe = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off']
+
+export interface PostgresOptions {
+  /** An empty or missing folder. */
+  readonly folder: string
+  /** Writes are synced, for what measures or proves durability. */
+  readonly isDurable?: boolean
+  /** Further settings such as `ssl=on`. */
+  readonly settings?: readonly string[]
+}
+
+/** How the server is asked to end: `fast` closes connections, and `immediate` is as a crash. */
+type StopMode = 'fast' | 'immediate'
+
+export class PostgresServer {
+  private constructor(
+    readonly port: number,
+    private readonly options: PostgresOptions,
+    private server: ReturnType<typeof spawn>,
+  ) {}
+
+  static async start(options: PostgresOptions): Promise<PostgresServer> {
+    const { folder } = options
+    const owner = ownerOfServers()
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+    const words = ['--username=postgres', '--auth=trust', '--no-sync', '--encoding=UTF8']
+    const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
+    await promisify(execFile)(programOf('initdb'), [...words, ...locale, join(folder, 'data')], { ...owner, cwd: '/' })
+    const port = await freePort()
+    return new PostgresServer(port, options, await launch(options, port))
+  }
+
+  /** The address of a database, for the superuser. */
+  urlOf(database = 'postgres'): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** The process id of the server, whose children serve the connections. */
+  get pid(): number {
+    return this.server.pid ?? 0
+  }
+
+  async stop(mode: StopMode = 'fast'): Promise<void> {
+    if (this.server.exitCode !== null) return
+    const ended = once(this.server, 'exit')
+    this.server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+
+  /** Starts it again with its data and its port. */
+  async restart(): Promise<void> {
+    await this.stop()
+    this.server = await launch(this.options, this.port)
+  }
+}
+
+async function launch(
+  { folder, isDurable = false, settings = [] }: PostgresOptions,
+  port: number,
+): Promise<ReturnType<typeof spawn>> {
+  const sized = ['shared_buffers=64MB', 'max_connections=200', `unix_socket_directories=${folder}`, `port=${port}`]
+  const all = ['listen_addresses=127.0.0.1', ...sized, ...(isDurable ? [] : unsafe), ...settings]
+  const words = ['-D', join(folder, 'data'), ...all.flatMap((setting) => ['-c', setting])]
+  const server = spawn(programOf('postgres'), words, {
+    ...ownerOfServers(),
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, LC_MESSAGES: 'C' },
+  })
+  const said: string[] = []
+  for await (const line of createInterface({ input: server.stderr })) {
+    said.push(line)
+    if (line.includes('database system is ready to accept connections')) break
+  }
+  server.stderr.resume()
+  if (server.exitCode !== null) throw new Error(`postgres ended: ${said.join('\n')}`)
+  return server
+}
+
+/** The program of the newest version that is installed. */
+function programOf(name: string): string {
+  const [version = ''] = readdirSync(VERSIONS).sort((one, other) => Number(other) - Number(one))
+  return join(VERSIONS, version, 'bin', name)
+}
+
+/** The server refuses to run as root. */
+function ownerOfServers(): { readonly uid: number; readonly gid: number } | null {
+  if (process.getuid?.() !== 0) return null
+  const [, , uid, gid] = /^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? []
+  return { uid: Number(uid), gid: Number(gid) }
+}

@@ -154,7 +154,7 @@ type InboundKey = { readonly id: string; readonly workspaceId: string }
 const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select(storedBytes.as('raw'))
+    .select(storedBytes().as('raw'))
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -162,7 +162,7 @@ const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
 const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select([...storedPlace, storedSize.as('size')])
+    .select([...storedPlace, storedSize().as('size')])
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

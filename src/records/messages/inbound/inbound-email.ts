@@ -9,6 +9,7 @@
  * read has failed, and its bytes stay.
  */
 import { sql } from 'kysely'
+import { lowerCaseOf } from '../../../base/storage/db/dialect.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
@@ -28,10 +29,7 @@ const columns = [
 ]
 
 const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
-  db.insertInto('inbound_emails').values((eb) => ({
-    ...slots(columns),
-    from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
-  })),
+  db.insertInto('inbound_emails').values({ ...slots(columns), from_key: lowerCaseOf(slot('from_email')) }),
 )
 
 type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
@@ -73,7 +71,7 @@ export const markProcessed = prepareWrite<ProcessedInbound>(
         message_id: slot('message_id'),
         reference_ids: slot('reference_ids'),
         from_email: slot('from_email'),
-        from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+        from_key: lowerCaseOf(slot('from_email')),
         from_name: slot('from_name'),
         to_emails: slot('to_emails'),
         cc_emails: slot('cc_emails'),

@@ -3,6 +3,7 @@
  * of each message. Events that retention has removed are not counted.
  */
 import { sql } from 'kysely'
+import { jsonFlag, jsonText } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
@@ -18,11 +19,11 @@ const clicksAfter = prepareLongRead<BroadcastRef & { seq: number }>()(({ db, slo
     .selectFrom('events')
     .select([
       'seq',
-      sql<number | null>`json_extract(data, '$.machine')`.as('machine'),
-      sql<string>`json_extract(data, '$.url')`.as('url'),
+      jsonFlag('data', 'machine').as('machine'),
+      jsonText('data', 'url').as('url'),
     ])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where(sql<boolean>`json_extract(data, '$.broadcast_id') = ${slot('id')}`)
+    .where(jsonText('data', 'broadcast_id'), '=', slot('id'))
     .where(sql<boolean>`type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`)
     .where('seq', '>', slot('seq'))
     .orderBy('seq')

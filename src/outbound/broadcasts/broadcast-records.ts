@@ -7,6 +7,7 @@
  * starts, or if it has changed since the given version was read. So only one of two concurrent changes takes place.
  */
 import { sql } from 'kysely'
+import { integerOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
@@ -198,7 +199,7 @@ export const cancelBroadcast = prepareWrite<Change>(
       .updateTable('broadcasts')
       .set((eb) => ({
         status: 'cancelled',
-        finished_at: sql<number | null>`case when status = 'scheduled' then ${slot('now')} end`,
+        finished_at: sql<number | null>`case when status = 'scheduled' then ${integerOf(slot('now'))} end`,
         waits_until: null,
         note: null,
         version: eb('version', '+', 1),

@@ -4,6 +4,7 @@
  * Every read is bounded, because a message may have thousands of links.
  */
 import { sql } from 'kysely'
+import { greatestOf, leastOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 
 const columns = ['id', 'email_id', 'url'] as const
@@ -34,8 +35,8 @@ export const countClick = prepareWrite<{ id: string; at: number }>(({ db, slot }
     .updateTable('links')
     .set({
       clicks: sql`clicks + 1`,
-      first_clicked_at: sql`min(coalesce(first_clicked_at, ${slot('at')}), ${slot('at')})`,
-      last_clicked_at: sql`max(coalesce(last_clicked_at, ${slot('at')}), ${slot('at')})`,
+      first_clicked_at: leastOf(sql`coalesce(first_clicked_at, ${slot('at')})`, slot('at')),
+      last_clicked_at: greatestOf(sql`coalesce(last_clicked_at, ${slot('at')})`, slot('at')),
     })
     .where('id', '=', slot('id')),
 )

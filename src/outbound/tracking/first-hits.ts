@@ -6,7 +6,7 @@
  * The object knows what the planned batch adds to the log, so create one for each try of a batch, and plan one hit
  * after another.
  */
-import { sql } from 'kysely'
+import { jsonFlag, jsonText } from '../../base/storage/db/dialect.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 type Kind = 'open' | 'click'
@@ -25,7 +25,7 @@ interface RecordedKey {
 
 const eventTypes = { open: 'email.opened', click: 'email.clicked' } as const
 
-const isMachine = sql<number>`json_extract(data, '$.machine')`
+const isMachine = () => jsonFlag('data', 'machine')
 
 /** The most clicks of machines of one message. Beyond it, clicks count as a person's, so that the log is bounded. */
 const MAX_MACHINES = 5
@@ -33,7 +33,7 @@ const MAX_MACHINES = 5
 const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[Kind] }>()(({ db, slot }) =>
   db
     .selectFrom('events')
-    .select(['id', isMachine.as('machine')])
+    .select(['id', isMachine().as('machine')])
     .where('email_id', '=', slot('emailId'))
     .where('type', '=', slot('type'))
     .limit(MAX_MACHINES + 1),
@@ -89,12 +89,12 @@ export const firstClickOf = prepareRead<{ workspaceId: string; emailId: string }
   db
     .selectFrom('events')
     .select([
-      sql<string>`json_extract(data, '$.url')`.as('url'),
-      sql<string>`json_extract(data, '$.clicked_at')`.as('clicked_at'),
+      jsonText('data', 'url').as('url'),
+      jsonText('data', 'clicked_at').as('clicked_at'),
     ])
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where(isMachine, '=', 0)
+    .where(isMachine(), '=', 0)
     .limit(1),
 )

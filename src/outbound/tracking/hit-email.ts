@@ -1,6 +1,6 @@
 /** Reads what the recording of hits needs of an email, and writes what hits change. */
 import { sql } from 'kysely'
-import { isInJsonList } from '../../base/storage/db/json-list.js'
+import { isInJsonList, jsonFlag, jsonText, millisecondsOf, patchJson } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Json } from '../../base/storage/tables/columns.js'
 import type { DeliveryProgress } from './machine.js'
@@ -104,15 +104,15 @@ export interface EmailKey {
 }
 
 /** The moment of the click, because the log's own time may be later. */
-const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
-const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
-const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
+const clickedAt = () => millisecondsOf(jsonText('events.data', 'clicked_at'))
+const clickedUrl = () => jsonText('events.data', 'url')
+const isClickOfPerson = () => sql<boolean>`events.type = 'email.clicked' and ${jsonFlag('events.data', 'machine')} = 0`
 
 /** Marks these clicks as a machine's. This is one statement, because each reads all clicks of the email. */
 export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readonly string[]> }>(({ db, slot }) =>
   db
     .updateTable('events')
-    .set({ data: sql`json_set(data, '$.machine', json('true'))` })
+    .set({ data: patchJson('data', sql.lit('{"machine":true}')) })
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
@@ -138,15 +138,15 @@ export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
       eb
         .selectFrom('events')
         .select((inner) => [
-          clickedUrl.as('url'),
+          clickedUrl().as('url'),
           inner.fn.countAll<number>().as('clicks'),
-          inner.fn.min<number>(clickedAt).as('first'),
-          inner.fn.max<number>(clickedAt).as('last'),
+          inner.fn.min<number>(clickedAt()).as('first'),
+          inner.fn.max<number>(clickedAt()).as('last'),
         ])
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
-        .where(isClickOfPerson)
-        .groupBy(clickedUrl)
+        .where(isClickOfPerson())
+        .groupBy(clickedUrl())
         .as('counted'),
     )
     .set((eb) => ({
@@ -166,10 +166,10 @@ export const resetClicked = prepareWrite<EmailKey>(({ db, slot }) =>
     .set((eb) => ({
       clicked_at: eb
         .selectFrom('events')
-        .select((inner) => inner.fn.min<number | null>(clickedAt).as('first'))
+        .select((inner) => inner.fn.min<number | null>(clickedAt()).as('first'))
         .where('email_id', '=', slot('emailId'))
         .where('workspace_id', '=', slot('workspaceId'))
-        .where(isClickOfPerson),
+        .where(isClickOfPerson()),
     }))
     .where('id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),

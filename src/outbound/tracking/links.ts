@@ -1,7 +1,7 @@
 /** The rows of tracked links, and the data that restores the HTML of an email as it was submitted. */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
-import { tuplesOf, valueOfTuple } from '../../base/storage/db/json-list.js'
+import { textOfTuple, tuplesOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Json } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
@@ -26,10 +26,10 @@ export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
       db
         .selectFrom(tuplesOf(slot('links')))
         .select((eb) => [
-          valueOfTuple<string>(0).as('id'),
+          textOfTuple(0).as('id'),
           eb.val(slot('workspace_id')).as('workspace_id'),
           eb.val(slot('email_id')).as('email_id'),
-          valueOfTuple<string>(1).as('url'),
+          textOfTuple(1).as('url'),
           eb.val(slot('created_at')).as('created_at'),
           sql.lit(0).as('clicks'),
         ]),

@@ -8,7 +8,7 @@
  *
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
-import { sql } from 'kysely'
+import { equalsIgnoringCase } from '../../base/storage/db/dialect.js'
 import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
@@ -154,7 +154,7 @@ type OfEmailAndRecipient = OfEmail & { readonly recipient: string }
 const stepOfEmail = inBothOrders((order) =>
   prepareRead<OfEmailAndRecipient>()((builder) =>
     selectFirst(builder, order)
-      .select(sql<number>`recipient is ${builder.slot('recipient')} collate nocase`.as('fits'))
+      .select(equalsIgnoringCase('recipient', builder.slot('recipient')).$castTo<0 | 1 | null>().as('fits'))
       .where('email_id', '=', builder.slot('emailId')),
   ),
 )

@@ -7,6 +7,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
+import { greatestOf, integerOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
@@ -40,8 +41,9 @@ const MAX_LATENESS = 86_400_000
 
 /** The time of the new event, or of the last one in the log if that is later. */
 function timeInLog<Values extends Pick<EventRow, 'at'>>({ slot }: StatementBuilder<Values>): RawBuilder<number> {
-  return sql<number>`coalesce((select max(created_at, ${slot('at')}) from events
-    where seq = (select max(seq) from events) and created_at <= ${slot('at')} + ${sql.lit(MAX_LATENESS)}), ${slot('at')})`
+  const at = integerOf(slot('at'))
+  return sql<number>`coalesce((select ${greatestOf(sql.ref('created_at'), at)} from events
+    where seq = (select max(seq) from events) and created_at <= ${at} + ${sql.lit(MAX_LATENESS)}), ${at})`
 }
 
 const insert = prepareWrite<EventRow>((builder) => {

@@ -7,6 +7,7 @@
  * other.
  */
 import { sql } from 'kysely'
+import { equalsIgnoringCase } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
@@ -73,7 +74,7 @@ const anyInBlock = prepareLongRead<BlockKey>()((builder) =>
     .select('seq')
     .where(isInBlock(builder))
     .where('workspace_id', '=', builder.slot('workspaceId'))
-    .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
+    .where(equalsIgnoringCase('recipient', builder.slot('recipient')))
     .limit(1),
 )
 
@@ -88,7 +89,7 @@ function prepareSeqsInBlock(order: Order) {
       .select('seq')
       .where(isInBlock(builder))
       .where('workspace_id', '=', builder.slot('workspaceId'))
-      .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
+      .where(equalsIgnoringCase('recipient', builder.slot('recipient')))
       .where('type', '=', builder.slot('type'))
       .where('seq', '>=', builder.slot('from'))
       .where('seq', '<', builder.slot('before'))

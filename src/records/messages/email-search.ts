@@ -8,7 +8,7 @@
  * Texts are compared without regard to the case of ASCII letters.
  */
 import { sql } from 'kysely'
-import { hasNamedValue } from '../../base/storage/db/json-list.js'
+import { containsIgnoringCase, hasNamedValue, textOf } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { THREAD_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
@@ -130,7 +130,6 @@ const endOfStep = prepareFilteredRead<SkipValues>(prepareLongRead)(({ db, slot }
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', slot('broadcastId'))
     .where(condition)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .where('created_at', '>=', slot('from'))
@@ -142,23 +141,23 @@ const endOfStep = prepareFilteredRead<SkipValues>(prepareLongRead)(({ db, slot }
 
 const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, slot }, condition) => {
   const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
+  const [domain, subject, recipient] = [textOf(slot('domain')), textOf(slot('subject')), textOf(slot('recipient'))]
   const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
-    instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`
+    ${containsIgnoringCase('recipients.address', recipient)})`
   return (
     db
       .selectFrom('emails')
       .select(columns)
       .where('workspace_id', '=', slot('workspaceId'))
-      .where('broadcast_id', 'is', slot('broadcastId'))
-      .where(condition)
+        .where(condition)
       // With two comparisons of pairs SQLite would choose `emails_of_workspace`, and read the emails of broadcasts too.
       .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
       .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))
       .where((eb) => eb.or([eb('created_at', '>', slot('endAt')), eb('id', '>=', slot('endId'))]))
-      .where(sql<boolean>`(${slot('domain')} is null or from_domain = ${slot('domain')})`)
-      .where(sql<boolean>`(${slot('subject')} is null or instr(lower(subject), lower(${slot('subject')})) > 0)`)
-      .where(sql<boolean>`(${slot('tagName')} is null or ${hasTag})`)
-      .where(sql<boolean>`(${slot('recipient')} is null or ${hasRecipient})`)
+      .where(sql<boolean>`(${domain} is null or from_domain = ${domain})`)
+      .where(sql<boolean>`(${subject} is null or ${containsIgnoringCase('subject', subject)})`)
+      .where(sql<boolean>`(${textOf(slot('tagName'))} is null or ${hasTag})`)
+      .where(sql<boolean>`(${recipient} is null or ${hasRecipient})`)
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(slot('limit'))

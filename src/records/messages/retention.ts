@@ -7,7 +7,8 @@
  */
 import { sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
-import { prepareRead, prepareWrite, rowidOf } from '../../base/storage/db/prepared.js'
+import { firstPlace, placeOf } from '../../base/storage/db/dialect.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
 import { removeHtmlEdits, removeRaw, removeRecipientCopies, removeSignature } from './email/raw-message.js'
@@ -23,7 +24,7 @@ export interface RetentionLimits {
 }
 
 export class MessagePurge {
-  private raw: RawCursor = { created_at: -1, place: 0 }
+  private raw: RawCursor = { created_at: -1, place: firstPlace() }
   private framed: EmailCursor = { created_at: -1, id: '' }
   private email: EmailCursor = { created_at: -1, id: '' }
 
@@ -66,14 +67,14 @@ function removeBytes(emailId: string): Write[] {
 interface RawCursor {
   readonly created_at: number
   /** The position of the row in its table, in the order of the index by age. */
-  readonly place: number
+  readonly place: number | string
 }
 
 /** Reads the next old messages, and whether a recipient of each still waits in the queue. */
 const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages as old')
-    .select(['old.email_id', 'old.created_at', rowidOf('old').as('place')])
+    .select(['old.email_id', 'old.created_at', placeOf('old', 'email_id').as('place')])
     .select((eb) =>
       eb
         .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
@@ -81,9 +82,9 @@ const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
         .as('waits'),
     )
     .where('old.created_at', '<', slot('before'))
-    .where(sql<boolean>`(old.created_at, ${rowidOf('old')}) > (${slot('created_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(old.created_at, ${placeOf('old', 'email_id')}) > (${slot('created_at')}, ${slot('place')})`)
     .orderBy('old.created_at')
-    .orderBy(rowidOf('old'))
+    .orderBy(placeOf('old', 'email_id'))
     .limit(BATCH_SIZE),
 )
 

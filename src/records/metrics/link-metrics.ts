@@ -7,7 +7,7 @@
  */
 
 import { DAY } from '../../base/platform/time-units.js'
-import { isInJsonList } from '../../base/storage/db/json-list.js'
+import { isInJsonNumbers } from '../../base/storage/db/dialect.js'
 import type { PageSlice } from '../../base/storage/db/paging.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
@@ -45,7 +45,7 @@ const leadersOfDay = prepareLongRead<OfDomain & { day: Timestamp; limit: number 
     .limit(slot('limit')),
 )
 
-const sumsOfLink = prepareLongRead<OfDomain & { url: string; days: Json<readonly string[]> }>()(({ db, slot }) =>
+const sumsOfLink = prepareLongRead<OfDomain & { url: string; days: Json<readonly Timestamp[]> }>()(({ db, slot }) =>
   db
     .selectFrom('link_metrics')
     .select((eb) => [
@@ -56,7 +56,7 @@ const sumsOfLink = prepareLongRead<OfDomain & { url: string; days: Json<readonly
     ])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
-    .where(isInJsonList('day', slot('days')))
+    .where(isInJsonNumbers('day', slot('days')))
     .where('url', '=', slot('url')),
 )
 
@@ -101,7 +101,7 @@ interface SumRequest extends OfDomain {
 }
 
 async function addUp(read: Read, { workspaceId, domain, days, urls }: SumRequest): Promise<readonly LinkClicks[]> {
-  const list = toJson(days.map(String))
+  const list = toJson(days)
   const sums: LinkClicks[] = []
   for (const [place, url] of urls.entries()) {
     if (place % SUM_STEP === 0) await waitForStep()

@@ -125,6 +125,6 @@ const setAudience = prepareWrite<{
       .set({ audience_id: slot('audienceId'), updated_at: slot('now') })
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id'))
-      .where('audience_id', 'is', slot('before')),
+      .where('audience_id', 'is not distinct from', slot('before')),
   1,
 )

@@ -154,9 +154,9 @@ const updateIfUnchanged = prepareWrite<ConditionalChange>(
       })
       .where('workspace_id', '=', slot('workspace_id'))
       .where('id', '=', slot('id'))
-      .where('audience_id', 'is', slot('audience_id'))
-      .where('first_name', 'is', slot('seen_first_name'))
-      .where('last_name', 'is', slot('seen_last_name'))
+      .where('audience_id', 'is not distinct from', slot('audience_id'))
+      .where('first_name', 'is not distinct from', slot('seen_first_name'))
+      .where('last_name', 'is not distinct from', slot('seen_last_name'))
       .where('subscribed', '=', slot('seen_subscribed'))
       .where('metadata', '=', slot('seen_metadata')),
   1,

@@ -8,6 +8,7 @@
  */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
+import { greatestOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { SmsCodesTable, SmsFault, SmsPartsTable } from '../../base/storage/tables/sms-tables.js'
 
@@ -75,9 +76,12 @@ export const markCodeSent = prepareWrite<CodeRef & { at: number }>(
       .set({
         status: 'pending',
         delivery: 'sent',
-        sent_at: sql<number>`max(${slot('at')}, 1 + coalesce((select max(other.sent_at) from sms_codes as other
-          where other.workspace_id = sms_codes.workspace_id and other.phone = sms_codes.phone
-            and other.status in ('pending', 'verified', 'expired', 'max_attempts')), 0))`,
+        sent_at: greatestOf(
+          slot('at'),
+          sql`1 + coalesce((select max(other.sent_at) from sms_codes as other
+            where other.workspace_id = sms_codes.workspace_id and other.phone = sms_codes.phone
+              and other.status in ('pending', 'verified', 'expired', 'max_attempts')), 0)`,
+        ),
       })
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))

@@ -3,6 +3,7 @@
  * outcomes.
  */
 import { sql } from 'kysely'
+import { greatestOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
@@ -44,7 +45,7 @@ type Progress = WebhookRef & { readonly cursor: number }
 const setCursor = prepareWrite<Progress>(({ db, slot }) =>
   db
     .updateTable('webhooks')
-    .set({ event_cursor: sql<number>`max(event_cursor, ${slot('cursor')})` })
+    .set({ event_cursor: greatestOf(sql.ref('event_cursor'), slot('cursor')) })
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

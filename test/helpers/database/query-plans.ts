@@ -48,6 +48,13 @@ export const shortReads: readonly AllowedPlan[] = [
   },
 ]
 
+/** What the workspaces of one owner hold of inbound mail. */
+const heldOfOwner = `(select coalesce(sum(bytes), 0) from (select bytes from inbound_totals
+    where workspace_id in (select ? union all select theirs.workspace_id from members as own
+    join members as theirs on theirs.user_id = own.user_id and theirs.role = 'owner'
+    where own.workspace_id = ? and own.role = 'owner') and (workspace_id = ? or coalesce((select value from service_state where key = ?), '') not in (workspace_id, ?))
+    limit ?) as held)`
+
 export interface AllowedPlan {
   /** The complete statement, as it is compiled: a similar one needs its own reason. */
   readonly statement: string
@@ -70,16 +77,26 @@ export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement:
       'update "links" set "clicks" = "counted"."clicks", "first_clicked_at" = "counted"."first", ' +
-      `"last_clicked_at" = "counted"."last" from (select json_extract(events.data, '$.url') as "url", ` +
+      `"last_clicked_at" = "counted"."last" from (select json_extract("events"."data", '$.url') as "url", ` +
       'count(*) as "clicks", ' +
-      `min(cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)) as "first", ` +
-      `max(cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)) as "last" ` +
+      `min(cast(round(unixepoch(json_extract("events"."data", '$.clicked_at'), 'subsec') * 1000) as integer)) as "first", ` +
+      `max(cast(round(unixepoch(json_extract("events"."data", '$.clicked_at'), 'subsec') * 1000) as integer)) as "last" ` +
       'from "events" where "email_id" = ? and "workspace_id" = ? and ' +
-      `events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0 ` +
-      `group by json_extract(events.data, '$.url')) as "counted" ` +
+      `events.type = 'email.clicked' and json_extract("events"."data", '$.machine') = 0 ` +
+      `group by json_extract("events"."data", '$.url')) as "counted" ` +
       'where "links"."email_id" = ? and "links"."workspace_id" = ? and "links"."url" = "counted"."url"',
     because:
       'the clicks of one email, which are bounded as they are recorded, found and sorted once for a sweep of a scanner',
+  },
+  {
+    statement: `select ${heldOfOwner} as "bytes"`,
+    because: 'the workspaces of one owner, found by an index, and no more of them than the limit',
+  },
+  {
+    statement:
+      `insert into "inbound_totals" ("workspace_id", "bytes") select ? as "workspace_id", 0 as "bytes" where ` +
+      `${heldOfOwner} + ? <= ? on conflict ("workspace_id") do update set "bytes" = inbound_totals.bytes`,
+    because: 'the same',
   },
   {
     statement: 'select "seq" from "events" order by "seq" desc limit ?',

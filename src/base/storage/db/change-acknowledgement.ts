@@ -24,7 +24,7 @@ const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
     .onConflict((conflict) =>
       conflict
         .column('key')
-        .doUpdateSet({ value: sql<string>`cast(cast(service_state.value as integer) + 1 as text)` }),
+        .doUpdateSet({ value: sql<string>`cast(cast(service_state.value as bigint) + 1 as text)` }),
     ),
 )
 

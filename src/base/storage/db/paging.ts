@@ -15,6 +15,9 @@ export interface PageSlice {
   readonly limit: number
 }
 
+/** For a statement with an offset and no limit: PostgreSQL refuses -1. */
+export const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
 /** It is greater than any id, which is hexadecimal: a list that begins with the newest id starts here. */
 export const MAX_ID = 'g'
 

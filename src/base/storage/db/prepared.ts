@@ -15,11 +15,9 @@ import {
   Kysely,
   PostgresQueryCompiler,
   type QueryCompiler,
-  type RawBuilder,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
-  sql,
 } from 'kysely'
 import type { Tables } from '../tables/tables.js'
 import { type Engine, engineInUse, pickByEngine } from './engine.js'
@@ -210,11 +208,6 @@ export async function readTogether<const Queries extends readonly Query<unknown>
 export function runQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
   const { sql, parameters } = query.compile()
   return read(sql, parameters)
-}
-
-/** SQLite's internal row number: the last column of every index of a table that is not `without rowid`. */
-export function rowidOf(table: string): RawBuilder<number> {
-  return sql<number>`${sql.id(table, 'rowid')}`
 }
 
 /** A write that is built for one use, such as an update of the given columns only. It must change `rows` rows. */

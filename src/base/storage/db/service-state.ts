@@ -30,5 +30,5 @@ export const removeOldTimes = prepareWrite<{ from: string; to: string; before: n
     .deleteFrom('service_state')
     .where('key', '>=', slot('from'))
     .where('key', '<', slot('to'))
-    .where(sql<number>`cast(value as integer)`, '<', slot('before')),
+    .where(sql<number>`cast(value as bigint)`, '<', slot('before')),
 )

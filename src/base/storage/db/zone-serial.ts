@@ -5,6 +5,7 @@
  * database: a start with a changed configuration calls `raiseZoneSerial`.
  */
 import { sql } from 'kysely'
+import { greatestOf } from './dialect.js'
 import { prepareRead, prepareWrite, type Read } from './prepared.js'
 
 const selectSerial = prepareRead<object>()(({ db }) => db.selectFrom('zone_serial').select('serial'))
@@ -17,6 +18,6 @@ export async function readZoneSerial(read: Read): Promise<number> {
 
 /** `now` in seconds. */
 export const raiseZoneSerial = prepareWrite<{ now: number }>(
-  ({ db, slot }) => db.updateTable('zone_serial').set({ serial: sql<number>`max(serial + 1, ${slot('now')})` }),
+  ({ db, slot }) => db.updateTable('zone_serial').set({ serial: greatestOf(sql`serial + 1`, slot('now')) }),
   1,
 )

@@ -12,9 +12,10 @@
  * with an index that begins with `workspace_id` is erased in portions; any other is walked by primary key
  * in slices, because such an index would cost every message.
  */
+import { type RawBuilder, sql } from 'kysely'
 import { keysOf } from '../../platform/records.js'
 import type { Store } from '../db/database.js'
-import { prepareRead, prepareWrite } from '../db/prepared.js'
+import { type Awaitable, prepareRead, prepareWrite, queryBuilder } from '../db/prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../db/service-state.js'
 import type { Write } from '../db/write.js'
 import type { Tables } from '../tables/tables.js'
@@ -117,30 +118,30 @@ export const workspaceTables = keysOf(erasePlans)
  * other workspace are deleted with it, and what they have used.
  */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
-  const deleteRowsOf = (table: WorkspaceTable): Write => ({
-    sql: `delete from ${table} where workspace_id = ?`,
-    parameters: [workspaceId],
-  })
-  const usage = `delete from usage where workspace_id in (select user_id from members where workspace_id = ?
-    and not exists (select 1 from members as others where others.user_id = members.user_id and others.workspace_id <> ?))`
-  const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
-    (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
-  const closed = `delete from workspaces where id = ? and not exists
-    (select 1 from service_state where key = ? and value = workspaces.id)`
+  const id = workspaceId
+  const deleteRowsOf = (table: WorkspaceTable): Write => write(sql`delete from ${sql.raw(table)} where workspace_id = ${id}`)
+  const usage = sql`delete from usage where workspace_id in (select user_id from members where workspace_id = ${id}
+    and not exists (select 1 from members as others where others.user_id = members.user_id and others.workspace_id <> ${id}))`
+  const people = sql`delete from users where id in (select user_id from members where workspace_id = ${id}) and not exists
+    (select 1 from members where members.user_id = users.id and members.workspace_id <> ${id})`
+  const closed = sql`delete from workspaces where id = ${id} and not exists
+    (select 1 from service_state where key = ${OPERATOR_WORKSPACE_KEY} and value = workspaces.id)`
   return [
     // It comes first: with it, reports about its domains stay for the small commits (`schema/domains.ts`).
-    { sql: 'insert into erasures (id, asked_at) values (?, ?) on conflict do nothing', parameters: [workspaceId, at] },
-    { sql: usage, parameters: [workspaceId, workspaceId] },
-    { sql: people, parameters: [workspaceId, workspaceId] },
+    write(sql`insert into erasures (id, asked_at) values (${id}, ${at}) on conflict do nothing`),
+    write(usage),
+    write(people),
     ...(['members', 'domains', 'dkim_keys', 'webhooks', 'exports'] as const).map(deleteRowsOf),
-    { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },
-    { sql: `delete from imports where workspace_id = ? and status = 'processing'`, parameters: [workspaceId] },
-    {
-      sql: `delete from broadcasts where workspace_id = ? and status <> 'draft' and finished_at is null`,
-      parameters: [workspaceId],
-    },
-    { sql: closed, parameters: [workspaceId, OPERATOR_WORKSPACE_KEY], rows: 1 },
+    write(sql`delete from invitations where workspace_id = ${id} and status = 'pending'`),
+    write(sql`delete from imports where workspace_id = ${id} and status = 'processing'`),
+    write(sql`delete from broadcasts where workspace_id = ${id} and status <> 'draft' and finished_at is null`),
+    { ...write(closed), rows: 1 },
   ]
+}
+
+function write(statement: RawBuilder<unknown>): Write {
+  const { sql: text, parameters } = statement.compile(queryBuilder)
+  return { sql: text, parameters }
 }
 
 /** Closed workspaces whose erasure is not known to be complete. */
@@ -168,7 +169,7 @@ export async function eraseWorkspace(database: Store, workspaceId: string, signa
   for (const [table, place] of Object.entries<ErasePlan>(erasePlans)) {
     await (place.by === 'index' ? eraseByIndex : eraseBySlices)(watched, table, place, workspaceId)
   }
-  await database.commit([{ sql: 'delete from workspaces where id = ?', parameters: [workspaceId] }])
+  await database.commit([write(sql`delete from workspaces where id = ${workspaceId}`)])
 }
 
 async function eraseByIndex(
@@ -177,29 +178,34 @@ async function eraseByIndex(
   { key, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,
 ): Promise<void> {
-  const some = `select 1 from ${table} where workspace_id = ? limit 1`
+  const [rows, most] = [sql.raw(table), sql.lit(portion)]
+  const some = sql`select 1 from ${rows} where workspace_id = ${workspaceId} limit 1`
   // As a pair, the rows are found by the primary key; with `workspace_id = ?` each portion would walk over all remaining rows.
-  const columns = `workspace_id, ${[key].flat().join(', ')}`
-  const sql = `delete from ${table} where (${columns}) in
-    (select ${columns} from ${table} where workspace_id = ? limit ${portion})`
-  while ((await read(some, [workspaceId])).length > 0) await commit([{ sql, parameters: [workspaceId] }])
+  const columns = sql.raw(`workspace_id, ${[key].flat().join(', ')}`)
+  const erase = sql`delete from ${rows} where (${columns}) in
+    (select ${columns} from ${rows} where workspace_id = ${workspaceId} limit ${most})`
+  while ((await readRows(read, some)).length > 0) await commit([write(erase)])
 }
 
 async function eraseBySlices(
   { read, commit }: Store,
   table: string,
-  { key, portion = ROW_PORTION }: ErasePlan,
+  { key: name, portion = ROW_PORTION }: ErasePlan,
   workspaceId: string,
 ): Promise<void> {
-  const first = `select min(${key}) as key from ${table}`
-  const next = `select ${key} as key from ${table} where ${key} >= ? order by ${key} limit 1 offset ${portion}`
-  const erase = `delete from ${table} where workspace_id = ? and ${key} >= ?`
-  let from: Key | null | undefined = (await read<{ key: Key | null }>(first, []))[0]?.key
+  const [rows, key, most] = [sql.raw(table), sql.raw(String(name)), sql.lit(portion)]
+  const first = sql<{ key: Key | null }>`select min(${key}) as key from ${rows}`
+  let from: Key | null | undefined = (await readRows(read, first))[0]?.key
   while (from !== null && from !== undefined) {
-    const to: Key | undefined = (await read<{ key: Key }>(next, [from]))[0]?.key
-    const slice = { sql: erase, parameters: [workspaceId, from] }
-    const bounded = { sql: `${erase} and ${key} < ?`, parameters: [workspaceId, from, to] }
-    await commit([to === undefined ? slice : bounded])
+    const next = sql<{ key: Key }>`select ${key} as key from ${rows} where ${key} >= ${from} order by ${key} limit 1 offset ${most}`
+    const to: Key | undefined = (await readRows(read, next))[0]?.key
+    const erase = sql`delete from ${rows} where workspace_id = ${workspaceId} and ${key} >= ${from}`
+    await commit([write(to === undefined ? erase : sql`${erase} and ${key} < ${to}`)])
     from = to
   }
+}
+
+function readRows<Row>(read: Store['read'], query: RawBuilder<Row>): Awaitable<Row[]> {
+  const { sql: text, parameters } = query.compile(queryBuilder)
+  return read(text, parameters)
 }

@@ -58,13 +58,13 @@ const counts = [
   // Subtracts a contact that is removed.
   `create trigger contacts_go after delete on contacts begin ${counted('old', '-')} end`,
   // Moves a contact from the counts of its old audience to those of its new one.
-  `create trigger contacts_move after update of audience_id on contacts when old.audience_id is not new.audience_id
+  `create trigger contacts_move after update of audience_id on contacts when old.audience_id is distinct from new.audience_id
     begin ${countedIn('old', '-')} ${countedIn('new', '')} end`,
   // Counts a change of the subscription, but not in an audience that the contact enters: `contacts_move` has counted it.
   `create trigger contacts_subscribe after update of subscribed on contacts when old.subscribed <> new.subscribed begin
     update contact_counts set subscribed = subscribed + new.subscribed - old.subscribed
     where workspace_id = new.workspace_id
-      and (list = 'all' or (list = new.audience_id and old.audience_id is new.audience_id)); end`,
+      and (list = 'all' or (list = new.audience_id and old.audience_id is not distinct from new.audience_id)); end`,
 ] as const
 
 export const audiences = [...lists, ...contacts, ...counts] as const

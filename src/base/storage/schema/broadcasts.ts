@@ -3,9 +3,10 @@
  * counts of the emails that they become.
  */
 
-const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
+/** The statuses that have a column in the counts of a broadcast. */
+export const countedStatuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
 
-const moved = statuses
+const moved = countedStatuses
   .map((status) => `${status} = ${status} - (old.status = '${status}') + (new.status = '${status}')`)
   .join(', ')
 
@@ -67,7 +68,7 @@ const counts = [
   // How many emails of a broadcast have each status, and how many were opened, clicked and unsubscribed.
   `create table broadcast_counts (
     broadcast_id text primary key, workspace_id text not null, recipients integer not null default 0,
-    ${statuses.map((status) => `${status} integer not null default 0`).join(', ')},
+    ${countedStatuses.map((status) => `${status} integer not null default 0`).join(', ')},
     unique_opens integer not null default 0, unique_clicks integer not null default 0,
     unsubscribed integer not null default 0) strict, without rowid`,
   // Counts a new email of a broadcast.
@@ -90,14 +91,14 @@ const counts = [
   `create trigger broadcast_emails_clicked after update of clicked_at on emails
     when (old.clicked_at is null) <> (new.clicked_at is null) and new.broadcast_id is not null begin
     update broadcast_counts
-      set unique_clicks = unique_clicks + (new.clicked_at is not null) - (old.clicked_at is not null)
+      set unique_clicks = unique_clicks + case when new.clicked_at is null then -1 else 1 end
       where broadcast_id = new.broadcast_id;
   end`,
   // Counts who unsubscribes by a link of the broadcast, or undoes it.
   `create trigger broadcast_unsubscribed after update of unsubscribed_at on broadcast_messages
     when (old.unsubscribed_at is null) <> (new.unsubscribed_at is null) begin
     update broadcast_counts
-      set unsubscribed = unsubscribed + (new.unsubscribed_at is not null) - (old.unsubscribed_at is not null)
+      set unsubscribed = unsubscribed + case when new.unsubscribed_at is null then -1 else 1 end
       where broadcast_id = new.broadcast_id;
   end`,
 ] as const

@@ -18,17 +18,17 @@ export type FollowedTable = (typeof followedTables)[number]
 
 /**
  * Tells an update that matters from one that does not: nothing decides by the time at which a key was used last, or by
- * the next check of a domain.
+ * the next check of a domain. `key` is what old and new row have in common.
  */
-const matters: Partial<Record<FollowedTable, string>> = {
-  api_keys: 'new.last_used_at is old.last_used_at',
-  domains: 'new.next_check_at is old.next_check_at',
-  service_state: `new.key = 'operator_workspace'`,
+export const matters: Partial<Record<FollowedTable, { readonly key: string; readonly condition: string }>> = {
+  api_keys: { key: 'id', condition: 'new.last_used_at is not distinct from old.last_used_at' },
+  domains: { key: 'id', condition: 'new.next_check_at is not distinct from old.next_check_at' },
+  service_state: { key: 'key', condition: `new.key = 'operator_workspace'` },
 }
 
 function followTable(table: FollowedTable): readonly string[] {
   const count = `begin update changes set number = number + 1 where table_name = '${table}'; end`
-  const condition = matters[table] === undefined ? '' : `when ${matters[table]} `
+  const condition = matters[table] === undefined ? '' : `when ${matters[table].condition} `
   return [
     `insert into changes (table_name, number) values ('${table}', 0)`,
     // Counts added rows.

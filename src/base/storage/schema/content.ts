@@ -38,7 +38,7 @@ const cachedFiles = [
   // Adds a new file to the total.
   `create trigger cached_files_come after insert on cached_files begin
     insert into cached_file_totals (workspace_id, bytes) values (new.workspace_id, new.size + ${CACHED_FILE_ROW_BYTES})
-    on conflict (workspace_id) do update set bytes = bytes + new.size + ${CACHED_FILE_ROW_BYTES}; end`,
+    on conflict (workspace_id) do update set bytes = cached_file_totals.bytes + new.size + ${CACHED_FILE_ROW_BYTES}; end`,
   // Adds a chunk that has come.
   `create trigger cached_files_grow after update of size on cached_files begin
     update cached_file_totals set bytes = bytes + new.size - old.size where workspace_id = new.workspace_id; end`,

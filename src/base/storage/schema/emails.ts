@@ -50,7 +50,7 @@ const records = [
 ] as const
 
 /** Whether the list of emails of a status has an email. `row` is empty, or a prefix such as `new.`. */
-const isListed = {
+export const isListed = {
   bounced: (row: string) => `(${row}recipients_bounced > 0)`,
   failed: (row: string) => `(${row}recipients_failed > 0 or ${row}status = 'failed')`,
 } as const

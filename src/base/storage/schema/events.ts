@@ -15,7 +15,7 @@ export const events = [
   // Reads the events of a workspace that have one type.
   'create index events_by_type on events (workspace_id, type)',
   // Finds events by recipient. These come in any order: within a block of the log, new entries stay close together.
-  `create index events_of_recipient on events (seq / 131072, workspace_id, recipient collate nocase, type)
+  `create index events_of_recipient on events ((seq / 131072), workspace_id, recipient collate nocase, type)
     where recipient is not null`,
   // Reads the events of an email.
   'create index events_of_email on events (email_id, type) where email_id is not null',

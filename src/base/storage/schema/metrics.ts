@@ -14,14 +14,14 @@ import { recipientColumns } from './emails.js'
 
 const BUCKET = 900_000
 /** Characters of a URL in `link_metrics`; longer ones are left out. */
-const MAX_URL = 8_192
+export const MAX_URL = 8_192
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
 const ofEvents = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
 const ofLinks = ['clicks', 'unique_clicks', 'first_clicked_at', 'last_clicked_at'] as const
 
-const bucketOf = (row: string): string => `${row}created_at - ${row}created_at % ${BUCKET}`
-const dayOf = (row: string): string => `${row}created_at - ${row}created_at % ${DAY}`
+export const bucketOf = (row: string): string => `${row}created_at - ${row}created_at % ${BUCKET}`
+export const dayOf = (row: string): string => `${row}created_at - ${row}created_at % ${DAY}`
 const tagOf = (json: string): string => `json_extract(${json}, '$.name') || ':' || json_extract(${json}, '$.value')`
 const isMachine = (row: string): string => `coalesce(json_extract(${row}data, '$.machine'), 0)`
 const clickedAt = (row: string): string =>
@@ -35,7 +35,8 @@ interface EmailSum {
   readonly from: string
 }
 
-const ofStates: readonly EmailSum[] = [
+/** Their values are conditions. */
+export const ofStates: readonly EmailSum[] = [
   ...statuses.map((status) => ({
     column: status,
     valueIn: (row: string) => `${row}status = '${status}'`,
@@ -90,12 +91,12 @@ const rollUps = [
   // Numbers of the emails that were made in a quarter of an hour, by domain of the sender and by tag.
   `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
   // Finds rows by age. An index of the column itself, with the whole key, would take the place of the primary key.
-  `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
+  `create index email_metrics_by_age on email_metrics ((bucket / ${DAY}))`,
 
   // Clicks of persons on a URL in the emails of a day.
   `create table link_metrics (${linkMetricsColumns}) strict, without rowid`,
   // Finds rows by age, as above.
-  `create index link_metrics_by_age on link_metrics (day / ${DAY})`,
+  `create index link_metrics_by_age on link_metrics ((day / ${DAY}))`,
   // Lists the URLs of a day, those with most clicks first.
   'create index link_metrics_clicked on link_metrics (workspace_id, domain, day, clicks desc, url)',
 ] as const

@@ -7,7 +7,7 @@ export const spam = [
     since integer not null, last_learned integer not null,
     primary key (workspace_id, token)) strict, without rowid`,
   // Finds the tokens that are worth least, which are forgotten first.
-  'create index bayes_tokens_by_worth on bayes_tokens (workspace_id, last_learned + 30 * (spam + ham))',
+  'create index bayes_tokens_by_worth on bayes_tokens (workspace_id, (last_learned + 30 * (spam + ham)))',
 
   // How many messages of each verdict were learned.
   `create table bayes_messages (

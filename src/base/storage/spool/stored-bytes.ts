@@ -1,25 +1,39 @@
-/** The bytes of a message as reads select them, wherever they are stored. */
+/**
+ * The bytes of a message as reads select them, wherever they are stored: in SQLite in the row or in a spool file, in
+ * PostgreSQL always in the row.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
+import { pickByEngine } from '../db/engine.js'
 import type { PreparedRead, Read } from '../db/prepared.js'
 
 /** Fails with `LostBytes` where a spool file lacks them, or they are not those that were written to one. */
-export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case
+export function storedBytes(): RawBuilder<Buffer> {
+  return pickByEngine({ sqlite: bytesInSpoolOrRow, postgres: sql<Buffer>`raw` })
+}
+
+const bytesInSpoolOrRow = sql<Buffer>`case
   when spool_file is not null then spooled_bytes(spool_file, spool_at, spool_bytes, spool_crc)
   when spool_crc is not null then checked_bytes(raw, spool_crc) else raw end`
 
 /** The first bytes. They are checked only if they are all bytes, because the checksum is that of all. */
-export const storedHead = (most: number): RawBuilder<Buffer> => {
+export function storedHead(most: number): RawBuilder<Buffer> {
   const limit = sql.lit(most)
-  return sql<Buffer>`case
+  const headInSpoolOrRow = sql<Buffer>`case
     when spool_file is not null then spooled_bytes(spool_file, spool_at, min(spool_bytes, ${limit}),
       case when spool_bytes <= ${limit} then spool_crc end)
     when spool_crc is not null and length(raw) <= ${limit} then checked_bytes(raw, spool_crc)
     else substr(raw, 1, ${limit}) end`
+  return pickByEngine({ sqlite: headInSpoolOrRow, postgres: sql<Buffer>`substr(raw, 1, ${limit})` })
 }
 
 /** The number of bytes, which is known without reading them. */
-export const storedSize: RawBuilder<number> = sql<number>`coalesce(spool_bytes, length(raw))`
+export function storedSize(): RawBuilder<number> {
+  return pickByEngine({
+    sqlite: sql<number>`coalesce(spool_bytes, length(raw))`,
+    postgres: sql<number>`length(raw)`,
+  })
+}
 
 /** `readStoredBytes` selects it before and after it reads the bytes. */
 export const storedPlace = ['spool_file', 'spool_at'] as const

@@ -29,15 +29,13 @@ const listStsPolicies = prepareRead<{ limit: number }>()(({ db, slot }) =>
   db.selectFrom('sts_policies').selectAll().orderBy('domain').limit(slot('limit')),
 )
 
-const putStsPolicy = prepareWrite<StsPoliciesTable>(({ db, slot }) =>
-  db.replaceInto('sts_policies').values({
-    domain: slot('domain'),
-    policy_id: slot('policy_id'),
-    mode: slot('mode'),
-    patterns: slot('patterns'),
-    max_age: slot('max_age'),
-    fetched_at: slot('fetched_at'),
-  }),
+const policyColumns = ['policy_id', 'mode', 'patterns', 'max_age', 'fetched_at'] as const
+
+const putStsPolicy = prepareWrite<StsPoliciesTable>(({ db, slots }) =>
+  db
+    .insertInto('sts_policies')
+    .values(slots(['domain', ...policyColumns]))
+    .onConflict((conflict) => conflict.column('domain').doUpdateSet(slots(policyColumns))),
 )
 
 const removeStsPolicy = prepareWrite<{ domain: string }>(({ db, slot }) =>

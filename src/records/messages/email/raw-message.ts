@@ -5,6 +5,7 @@
  * and what was sent can be shown later.
  */
 import { sql } from 'kysely'
+import { joinBytes } from '../../../base/storage/db/dialect.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import {
@@ -53,7 +54,7 @@ export const copyInboundRaw = prepareWrite<
             eb.val(slot('email_id')).as('email_id'),
             eb.val(slot('workspace_id')).as('workspace_id'),
             eb.val(slot('created_at')).as('created_at'),
-            sql<Buffer>`cast(${slot('fields')} || substr(${storedBytes}, ${slot('start')}) as blob)`.as('raw'),
+            joinBytes(slot('fields'), storedBytes(), slot('start')).as('raw'),
           ])
           .where('inbound_id', '=', slot('inboundId'))
           .where('workspace_id', '=', slot('inboundWorkspaceId')),
@@ -117,7 +118,7 @@ export async function sizeOfMessage(read: Read, key: EmailKey): Promise<number> 
 const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select(storedBytes.as('raw'))
+    .select(storedBytes().as('raw'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -125,7 +126,7 @@ const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
 const placeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select([...storedPlace, storedSize.as('size')])
+    .select([...storedPlace, storedSize().as('size')])
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

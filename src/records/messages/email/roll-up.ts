@@ -53,7 +53,7 @@ const rolledUpStatus = sql<EmailStatus>`case min(case status ${rankCases} end) $
 function countUnder(column: RecipientCountColumn): RawBuilder<number> {
   if (column === 'recipients_complained') return sql`count(complained_at)`
   const statuses = sql.join(statusesIn[column].map((status) => sql.lit(status)))
-  return sql`sum(status in (${statuses}) and complained_at is null)`
+  return sql`count(*) filter (where status in (${statuses}) and complained_at is null)`
 }
 
 const countedColumns = sql`(status, ${sql.join(recipientCountColumns.map((column) => sql.ref(column)))})`

@@ -9,6 +9,7 @@
  * read has failed, and its bytes stay.
  */
 import { sql } from 'kysely'
+import { lowerCaseOf } from '../../../base/storage/db/dialect.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
@@ -28,10 +29,7 @@ const columns = [
 ]
 
 const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
-  db.insertInto('inbound_emails').values((eb) => ({
-    ...slots(columns),
-    from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
-  })),
+  db.insertInto('inbound_emails').values({ ...slots(columns), from_key: lowerCaseOf(slot('from_email')) }),
 )
 
 type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
@@ -73,7 +71,7 @@ export const markProcessed = prepareWrite<ProcessedInbound>(
         message_id: slot('message_id'),
         reference_ids: slot('reference_ids'),
         from_email: slot('from_email'),
-        from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+        from_key: lowerCaseOf(slot('from_email')),
         from_name: slot('from_name'),
         to_emails: slot('to_emails'),
         cc_emails: slot('cc_emails'),
@@ -154,7 +152,7 @@ type InboundKey = { readonly id: string; readonly workspaceId: string }
 const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select(storedBytes.as('raw'))
+    .select(storedBytes().as('raw'))
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -162,7 +160,7 @@ const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
 const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select([...storedPlace, storedSize.as('size')])
+    .select([...storedPlace, storedSize().as('size')])
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -9,6 +9,7 @@
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
+import { lowerCaseOf } from '../../../base/storage/db/dialect.js'
 import { type PageSlice, seekOffset } from '../../../base/storage/db/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
@@ -147,8 +148,8 @@ function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compi
   const conditions = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
     ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
-    ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is ${spamStatus}`]),
-    ...(driver === 'from' || from === undefined ? [] : [sql`from_key = lower(${from})`]),
+    ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is not distinct from ${spamStatus}`]),
+    ...(driver === 'from' || from === undefined ? [] : [sql`from_key = ${lowerCaseOf(from)}`]),
   ]
   return queryAfter(filter, driver, cursor)
     .select(['received_at', 'id'])
@@ -169,7 +170,7 @@ function queryAfter(
     .$if(driver === 'status', (query) => query.where('status', '=', status ?? 'received'))
     .$if(driver === 'domain', (query) => query.where('domain', '=', sql<DomainName>`${domain}`))
     .$if(driver === 'spamStatus', (query) => query.where('spam_status', '=', spamStatus ?? 'clean'))
-    .$if(driver === 'from', (query) => query.where('from_key', '=', sql<string>`lower(${from})`))
+    .$if(driver === 'from', (query) => query.where('from_key', '=', lowerCaseOf(from)))
     .$if(since !== undefined, (query) => query.where('received_at', '>=', since ?? 0))
     .where((eb) => eb(eb.refTuple('received_at', 'id'), '<', eb.tuple(received_at, id)))
     .orderBy('received_at', 'desc')

@@ -4,7 +4,8 @@
  */
 import { sql } from 'kysely'
 import type { Store } from '../../../base/storage/db/database.js'
-import { prepareRead, prepareWrite, rowidOf } from '../../../base/storage/db/prepared.js'
+import { firstPlace, placeOf } from '../../../base/storage/db/dialect.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { RetentionLimits } from '../retention.js'
 import { removeInboundRaw } from './inbound-email.js'
 import { removeForwards } from './inbound-forwards.js'
@@ -12,7 +13,7 @@ import { removeForwards } from './inbound-forwards.js'
 const BATCH_SIZE = 200
 
 export class InboundPurge {
-  private raw: RawCursor = { received_at: -1, place: 0 }
+  private raw: RawCursor = { received_at: -1, place: firstPlace() }
   private record: RecordCursor = { received_at: -1, id: '' }
 
   constructor(
@@ -41,7 +42,7 @@ export class InboundPurge {
 interface RawCursor {
   readonly received_at: number
   /** The position of the row in its table, in the order of the index by age. */
-  readonly place: number
+  readonly place: number | string
 }
 
 /** The record is null if it is gone. */
@@ -50,11 +51,11 @@ const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
     .selectFrom('inbound_raw as raw')
     .leftJoin('inbound_emails as email', 'email.id', 'raw.inbound_id')
     .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
-    .select(rowidOf('raw').as('place'))
+    .select(placeOf('raw', 'inbound_id').as('place'))
     .where('raw.received_at', '<', slot('before'))
-    .where(sql<boolean>`(raw.received_at, ${rowidOf('raw')}) > (${slot('received_at')}, ${slot('place')})`)
+    .where(sql<boolean>`(raw.received_at, ${placeOf('raw', 'inbound_id')}) > (${slot('received_at')}, ${slot('place')})`)
     .orderBy('raw.received_at')
-    .orderBy(rowidOf('raw'))
+    .orderBy(placeOf('raw', 'inbound_id'))
     .limit(BATCH_SIZE),
 )
 

@@ -7,6 +7,7 @@
  */
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
+import { integerOf, leastOf } from '../../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
@@ -107,10 +108,11 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
  * first. Entries that have reached that limit stay due. No attempt is counted.
  */
 export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
-  const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
+  const limit = sql<number>`enqueued_at + case noticed when 1 then ${integerOf(slot('lastLimit'))}
+    else ${integerOf(slot('firstLimit'))} end`
   return db
     .updateTable('queue')
-    .set({ next_attempt_at: sql`min(${slot('until')}, ${limit})`, waits_for: slot('waitsFor'), leased: 0 })
+    .set({ next_attempt_at: leastOf(slot('until'), limit), waits_for: slot('waitsFor'), leased: 0 })
     .where('id', 'in', (eb) =>
       eb
         .selectFrom('queue')

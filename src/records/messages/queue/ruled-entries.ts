@@ -8,6 +8,7 @@
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
+import { matchesPattern, textOf } from '../../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
@@ -38,7 +39,7 @@ function isLasting(rule: string): RawBuilder<SqlBool> {
 
 /** Selects entries of a range of ids that are not held, not being attempted, and fit except for the domain. */
 function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Values>) {
-  const [workspaceId, sender, pattern] = [slot('workspaceId'), slot('sender'), slot('pattern')]
+  const [workspaceId, sender, pattern] = [textOf(slot('workspaceId')), textOf(slot('sender')), textOf(slot('pattern'))]
   const owned = sql`select workspace_id from members where user_id = ${slot('owner')} and role = 'owner'`
   return db
     .selectFrom('queue')
@@ -51,7 +52,7 @@ function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Va
     .where(sql<SqlBool>`(${workspaceId} is null or queue.workspace_id = ${workspaceId}
       or queue.workspace_id in (${owned}))`)
     .where(sql<SqlBool>`(${sender} is null or lower(emails.from_email) = ${sender} or emails.from_domain = ${sender})`)
-    .where(sql<SqlBool>`(${pattern} is null or queue.recipient like ${pattern} escape '\\')`)
+    .where(sql<SqlBool>`(${pattern} is null or ${matchesPattern('queue.recipient', slot('pattern'))})`)
 }
 
 const holdRange = prepareWrite<HeldRange>((builder) =>

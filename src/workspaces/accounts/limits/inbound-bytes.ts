@@ -45,7 +45,7 @@ function selectHeld<Values extends { workspaceId: string; operatorKey: string; m
   const operators = sql<string>`coalesce((select value from service_state where key = ${slot('operatorKey')}), '')`
   return sql<number>`select coalesce(sum(bytes), 0) from (select bytes from inbound_totals
     where workspace_id in ${selectSameOwner(id)} and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))
-    limit ${slot('most')})`
+    limit ${slot('most')}) as held`
 }
 
 const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; most: number }>()((builder) =>

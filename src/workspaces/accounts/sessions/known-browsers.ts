@@ -5,6 +5,7 @@
  * A user has at most 20 known browsers. We forget one a year after its last sign-in, and when the password changes.
  */
 import type { Store } from '../../../base/storage/db/database.js'
+import { NO_LIMIT } from '../../../base/storage/db/paging.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { hashToken } from './session-records.js'
@@ -55,7 +56,7 @@ const removeBeyond = prepareWrite<{ userId: string; kept: number }>(({ db, slot 
         .select('token_hash')
         .where('user_id', '=', slot('userId'))
         .orderBy('last_used_at', 'desc')
-        .limit(-1)
+        .limit(NO_LIMIT)
         .offset(slot('kept')),
     ),
 )

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import { randomSecret, uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { NO_LIMIT } from '../../../base/storage/db/paging.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
@@ -89,7 +90,7 @@ const removeBeyond = prepareWrite<{ userId: string; kept: number }>(({ db, slot 
         .where('user_id', '=', slot('userId'))
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
-        .limit(-1)
+        .limit(NO_LIMIT)
         .offset(slot('kept')),
     ),
 )

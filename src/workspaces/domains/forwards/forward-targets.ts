@@ -13,7 +13,7 @@ import { type Address, domainOf, toLowerCaseAddress } from '../../../base/mail/a
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import { DAY } from '../../../base/platform/time-units.js'
-import { isListedIn } from '../../../base/storage/db/json-list.js'
+import { isListedIn } from '../../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Timestamp } from '../../../base/storage/tables/columns.js'
@@ -85,7 +85,7 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .select((eb) => [
       eb.fn.countAll<number>().as('all'),
       // We never asked addresses in an own domain, which agreed at once.
-      sql<number>`count(*) filter (where requested_at > ${slot('since')} and confirmed_at is not requested_at)`.as(
+      sql<number>`count(*) filter (where requested_at > ${slot('since')} and confirmed_at is distinct from requested_at)`.as(
         'recent',
       ),
     ])
@@ -93,7 +93,7 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
 )
 
 /** Finds addresses that no rule names. It spares one that we stopped asking: a new rule would ask it again. `lower` is ASCII. */
-const isUnused = sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
+const isUnused = () => sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
   { table: 'forward_rules', column: 'targets' },
   { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
 )}`
@@ -104,7 +104,7 @@ const countUnused = prepareRead<{ workspaceId: string; before: Timestamp }>()(({
     .select((eb) => eb.fn.countAll<number>().as('unused'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('requested_at', '<', slot('before'))
-    .where(isUnused),
+    .where(isUnused()),
 )
 
 const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({ db, slot }) =>
@@ -112,7 +112,7 @@ const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({
     .deleteFrom('forward_targets')
     .where('workspace_id', '=', slot('workspaceId'))
     .where('requested_at', '<', slot('before'))
-    .where(isUnused),
+    .where(isUnused()),
 )
 
 /** Tells whether the workspace may forward mail to the address. */

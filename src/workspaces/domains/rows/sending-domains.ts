@@ -10,6 +10,7 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName, tryParseDomainName } from '../../../base/mail/address.js'
+import { patchJson } from '../../../base/storage/db/dialect.js'
 import { type CreationPage, isAfterPlace, slicesByCreation } from '../../../base/storage/db/paging.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Flag, Json } from '../../../base/storage/tables/columns.js'
@@ -77,9 +78,7 @@ export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: st
         inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound'),
         track_opens: sql<Flag | null>`case when ${slot('sets_opens')} then ${slot('track_opens')} else track_opens end`,
         track_clicks: sql<Flag | null>`case when ${slot('sets_clicks')} then ${slot('track_clicks')} else track_clicks end`,
-        inbound_policy: sql<
-          Json<Partial<InboundPolicy>>
-        >`json_patch(inbound_policy, coalesce(${slot('inbound_policy')}, '{}'))`,
+        inbound_policy: patchJson('inbound_policy', sql`coalesce(${slot('inbound_policy')}, '{}')`),
       }))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id')),

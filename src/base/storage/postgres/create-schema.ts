@@ -1,0 +1,52 @@
+/**
+ * The statements that make the whole schema in an empty schema of a PostgreSQL database.
+ *
+ * Totals are counted by the schema in both engines, so that none of them can be forgotten: triggers of SQLite do it row by
+ * row, and those of `totals/` for all rows of a statement.
+ */
+import type { Migrations } from '../db/migrate.js'
+import { onlyForSpool } from '../schema/spool.js'
+import type { Totals } from './statement-triggers.js'
+import { contactCounts } from './totals/contact-counts.js'
+import { broadcastCounts, emailCounts } from './totals/email-counts.js'
+import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
+import { greylistTotals, inboundTotals, tokenCounts } from './totals/inbound-totals.js'
+import { linkMetrics } from './totals/link-metrics.js'
+import { tableNumbers } from './totals/table-numbers.js'
+import { neededFunctions, translateToPostgres } from './translate-schema.js'
+
+const totals: readonly Totals[] = [
+  ...[emailCounts, broadcastCounts, emailMetrics, hitMetrics, linkMetrics, contactCounts],
+  ...[inboundTotals, greylistTotals, tokenCounts, tableNumbers],
+]
+const replaced = new Set(totals.flatMap(({ replaces }) => replaces))
+const leftOut = new Set(onlyForSpool)
+
+/** Kysely's tables of migrations, as it makes them itself. */
+const migrationTables = [
+  'create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)',
+  'create table kysely_migration_lock (id varchar(255) primary key, is_locked integer not null default 0)',
+  `insert into kysely_migration_lock (id) values ('migration_lock')`,
+]
+
+/**
+ * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;
+ * sessions that write later need that path too, because triggers name tables without their schema.
+ */
+export function createSchema(migrations: Migrations): readonly string[] {
+  return [
+    ...neededFunctions,
+    ...Object.values(migrations).flatMap((statements) => statements.filter(isNeeded).flatMap(translateToPostgres)),
+    ...totals.flatMap(({ statements }) => statements),
+    ...migrationTables,
+    ...Object.keys(migrations).map(noteMigration),
+  ]
+}
+
+function isNeeded(statement: string): boolean {
+  const [, trigger = ''] = /^\s*create trigger (\w+)/.exec(statement) ?? []
+  return !leftOut.has(statement) && !replaced.has(trigger)
+}
+
+const noteMigration = (name: string): string => `insert into kysely_migration (name, timestamp)
+  values ('${name}', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`

@@ -1,0 +1,91 @@
+/** Adds clicks to the roll-ups of links, for each statement that changes links or events. */
+import { dayOf, MAX_URL } from '../../schema/metrics.js'
+import {
+  addToPresentRows,
+  addToRows,
+  createStatementTrigger,
+  isOfPart,
+  type Parts,
+  type Totals,
+} from '../statement-triggers.js'
+import { clickedAt, isMachine, urlOf } from './event-data.js'
+
+const identity = ['workspace_id', 'domain', 'day', 'url_key']
+const sums = ['clicks', 'unique_clicks']
+
+/** The rows in which a click on a link of an email counts. */
+const ofSender = `cross join lateral (select '' as domain union select email.from_domain) as sender`
+
+/** Parts with the time of the first and of the last click are added, and others are taken away from rows that are there. */
+const addedLinks = (query: string): Parts => ({
+  table: 'link_metrics',
+  key: ['workspace_id', 'domain', 'day', 'url'],
+  identity,
+  sums,
+  least: ['first_clicked_at'],
+  greatest: ['last_clicked_at'],
+  query,
+})
+const removedLinks = (query: string): string =>
+  addToPresentRows(
+    { table: 'link_metrics', key: identity, sums, query },
+    `delete from link_metrics where ${isOfPart(identity)} and clicks <= 0;`,
+  )
+
+const bothLinks = 'old_rows as old_row join new_rows as new_row using (id)'
+
+const clicked = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day, new_row.url,
+  new_row.clicks - old_row.clicks as clicks, (old_row.clicks = 0)::int as unique_clicks,
+  new_row.first_clicked_at, new_row.last_clicked_at
+  from ${bothLinks} join emails as email on email.id = new_row.email_id ${ofSender}
+  where new_row.clicks > old_row.clicks and length(new_row.url) <= ${MAX_URL}`
+
+const cleared = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
+  key_of_url(new_row.url) as url_key, new_row.clicks - old_row.clicks as clicks,
+  -(new_row.clicks = 0)::int as unique_clicks
+  from ${bothLinks} join emails as email on email.id = new_row.email_id ${ofSender}
+  where new_row.clicks < old_row.clicks`
+
+/** Emails of broadcasts have no rows of links, and one click of a person each. */
+const isOfBroadcast = (row: string): string =>
+  `${row}type = 'email.clicked' and ${row}email_id >= 'bc-' and ${row}email_id < 'bc.'`
+const isShort = (row: string): string => `length(${urlOf(row)}) <= ${MAX_URL}`
+
+const clickedInBroadcasts = `select event.workspace_id, sender.domain, ${dayOf('email.')} as day,
+  ${urlOf('event.')} collate "C" as url, 1 as clicks, 1 as unique_clicks,
+  ${clickedAt('event.')} as first_clicked_at, ${clickedAt('event.')} as last_clicked_at
+  from added as event join emails as email on email.id = event.email_id ${ofSender}
+  where ${isOfBroadcast('event.')} and ${isShort('event.')} and not ${isMachine('event.')}`
+
+const clearedInBroadcasts = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
+  key_of_url(${urlOf('new_row.')}) as url_key, -1 as clicks, -1 as unique_clicks
+  from old_rows as old_row join new_rows as new_row using (seq)
+    join emails as email on email.id = new_row.email_id ${ofSender}
+  where ${isOfBroadcast('new_row.')} and ${isShort('new_row.')}
+    and not ${isMachine('old_row.')} and ${isMachine('new_row.')}`
+
+export const linkMetrics: Totals = {
+  replaces: ['link_metrics_clicked', 'link_metrics_cleared', 'link_metrics_broadcast_changed'],
+  statements: [
+    ...createStatementTrigger({
+      name: 'link_metrics_change',
+      event: 'update',
+      table: 'links',
+      body: `${addToRows(addedLinks(clicked))} ${removedLinks(cleared)}`,
+    }),
+    ...createStatementTrigger({
+      name: 'link_metrics_broadcasts_come',
+      event: 'insert',
+      table: 'events',
+      condition: `exists (select 1 from added where ${isOfBroadcast('')})`,
+      body: addToRows(addedLinks(clickedInBroadcasts)),
+    }),
+    ...createStatementTrigger({
+      name: 'link_metrics_broadcasts_change',
+      event: 'update',
+      table: 'events',
+      condition: `exists (select 1 from new_rows where ${isOfBroadcast('')})`,
+      body: removedLinks(clearedInBroadcasts),
+    }),
+  ],
+}

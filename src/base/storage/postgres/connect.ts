@@ -8,8 +8,10 @@ import { StorageFault } from '../db/write.js'
 import type { ConnectionSettings, HostSettings } from './connection-settings.js'
 import { PipelinedConnection } from './pipelined-connection.js'
 
-/** All in milliseconds. */
+/** Times are in milliseconds. */
 export interface ConnectionLimits {
+  /** Prepared statements that the server holds for a connection. */
+  readonly statements: number
   /** For one host. */
   readonly connect: number
   /** The server ends a statement that takes longer. */
@@ -23,6 +25,7 @@ export interface ConnectionLimits {
 }
 
 const defaults: ConnectionLimits = {
+  statements: 500,
   connect: 5_000,
   statement: 30_000,
   lock: 10_000,
@@ -79,7 +82,7 @@ export class PostgresServers {
       if (host.isTlsOptional && errorMessageOf(error) === NO_TLS) return this.dial(host, false, limits)
       throw error
     })
-    const connection = new PipelinedConnection(client, { maxSilence: limits.silence })
+    const connection = new PipelinedConnection(client, { maxSilence: limits.silence, maxStatements: limits.statements })
     const limit = setTimeout(() => connection.destroy(TIMEOUT), limits.connect)
     try {
       await prepareSession(connection, this.settings.schema, limits)

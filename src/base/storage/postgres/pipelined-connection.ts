@@ -27,7 +27,7 @@ export interface PipelineOptions {
   /** Milliseconds without a byte from the server, while runs wait, after which the connection is given up. */
   readonly maxSilence: number
   /** Prepared statements that the server holds for this connection. */
-  readonly maxStatements?: number
+  readonly maxStatements: number
 }
 
 /** What pg's events carry. */
@@ -59,7 +59,7 @@ export class PipelinedConnection {
     private readonly client: Client,
     private readonly options: PipelineOptions,
   ) {
-    this.names = new StatementNames(this.writer, options.maxStatements ?? 500)
+    this.names = new StatementNames(this.writer, options.maxStatements)
     this.stream = client.connection.stream
     this.ended = this.end.promise
     this.takeAnswers()

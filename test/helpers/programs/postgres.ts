@@ -50,6 +50,11 @@ export class PostgresServer {
     return new PostgresServer(port, options, await launch(options, port))
   }
 
+  /** The folder with its data and its socket. */
+  get folder(): string {
+    return this.options.folder
+  }
+
   /** The address of a database, for the superuser. */
   urlOf(database = 'postgres'): string {
     return `postgres://postgres@127.0.0.1:${this.port}/${database}`

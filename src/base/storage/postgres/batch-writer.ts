@@ -1,0 +1,183 @@
+/**
+ * Group commit in PostgreSQL: the requests that wait while a batch is under way become the next batch, which is one
+ * pipeline, one transaction and one round trip.
+ *
+ * Invariant: a commit that resolves is on disk as the server promises it, and one that rejects has left no trace. An
+ * error ends a transaction, so a batch whose request fails is sent again without that request. If the connection is
+ * lost, the requests of the batch wait until the fence tells whether the server has committed it.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../../platform/log.js'
+import type { WrittenBatch } from '../db/database.js'
+import { StorageFault, type Write } from '../db/write.js'
+import { DatabaseTaken, type Fence } from './fence.js'
+import type { Statement } from './pipeline-run.js'
+import type { PipelinedConnection } from './pipelined-connection.js'
+import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
+import { concernsAll, isMadeByLocks, isMiss, toStatement, toWriteError } from './write-errors.js'
+
+/** Requests of one batch. */
+const MAX_REQUESTS = 500
+/** Requests that wait. More are refused, so that memory stays bounded. */
+const MAX_WAITING = 20_000
+/** Milliseconds between beats of a daemon that writes nothing. */
+const BEAT_INTERVAL = 2_000
+/** Milliseconds between attempts to reach the server again. */
+const RETRY_PAUSE = 500
+/** Tries of a batch that the server ended because of locks. */
+const MAX_TRIES = 5
+
+interface Request {
+  readonly statements: readonly Statement[]
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+interface WriterDeps {
+  readonly fence: Fence
+  readonly connection: PipelinedConnection
+  /** Opens another connection, after the first one is lost. */
+  readonly reconnect: () => Promise<PipelinedConnection>
+  readonly log: Pick<Log, 'warn' | 'error'>
+  /** Another daemon has taken over: nothing can be written any more. */
+  readonly onTaken: (error: Error) => void
+  readonly onBatch: (batch: WrittenBatch) => void
+}
+
+export class BatchWriter {
+  private waiting: Request[] = []
+  private connection: PipelinedConnection
+  private isWorking = false
+  /** Why nothing can be written now. */
+  private fault: StorageFault | null = null
+  private commits = 0
+  private lastBatchAt = performance.now()
+  private readonly beats: NodeJS.Timeout
+  private isClosing = false
+
+  constructor(private readonly deps: WriterDeps) {
+    this.connection = deps.connection
+    this.beats = setInterval(() => this.beat(), BEAT_INTERVAL)
+    this.beats.unref()
+  }
+
+  countCommits(): number {
+    return this.commits
+  }
+
+  commit(writes: readonly Write[]): Promise<void> {
+    if (this.isClosing) return Promise.reject(new StorageFault('closed', 'the database is closed'))
+    if (this.fault !== null) return Promise.reject(this.fault)
+    if (this.waiting.length >= MAX_WAITING) {
+      return Promise.reject(new StorageFault('busy', 'too many changes wait for the database'))
+    }
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ statements: writes.map(toStatement), resolve, reject })
+      this.begin()
+    })
+  }
+
+  /** Completes pending requests, and lets another daemon begin. */
+  async close(): Promise<void> {
+    if (this.isClosing) return
+    this.isClosing = true
+    clearInterval(this.beats)
+    while (this.isWorking) await pause(5)
+    if (this.fault === null) await this.deps.fence.release(this.connection).catch(() => undefined)
+    await this.connection.close()
+  }
+
+  private beat(): void {
+    if (this.fault !== null || performance.now() - this.lastBatchAt < BEAT_INTERVAL) return
+    this.commit([]).catch(() => undefined)
+  }
+
+  /** The requests of one turn of the event loop are one batch. */
+  private begin(): void {
+    if (this.isWorking) return
+    this.isWorking = true
+    setImmediate(() => void this.work())
+  }
+
+  private async work(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, MAX_REQUESTS)
+      try {
+        await this.write(batch)
+      } catch (error) {
+        for (const { reject } of batch) reject(toWriteError(error))
+      }
+    }
+    this.isWorking = false
+  }
+
+  /** Resolves when each request of the batch is decided, or rejects with what decides those that are not. */
+  private async write(batch: readonly Request[]): Promise<void> {
+    let left = batch
+    for (let tries = 1; left.length > 0; ) {
+      const began = performance.now()
+      try {
+        await this.connection.run([this.deps.fence.advance(), ...left.flatMap(({ statements }) => statements)])
+        return this.noteCommitted(left, performance.now() - began)
+      } catch (error) {
+        if (error instanceof ConnectionLost) return this.findOutcome(left, error)
+        if (!(error instanceof ServerError || error instanceof UnsendableValue)) throw error
+        if (error.statement === 0 && isMiss(error)) throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
+        if (!concernsAll(error)) left = rejectFailed(left, error)
+        else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
+      }
+    }
+  }
+
+  private noteCommitted(batch: readonly Request[], syncTime: number): void {
+    this.commits += 1
+    this.lastBatchAt = performance.now()
+    this.deps.onBatch({ requests: batch.length, syncTime })
+    for (const { resolve } of batch) resolve()
+  }
+
+  /** The requests of the batch wait for what became of them; those that were not sent are refused at once. */
+  private async findOutcome(batch: readonly Request[], lost: Error): Promise<void> {
+    const { fence, log } = this.deps
+    this.fault = new StorageFault('connection', `PostgreSQL cannot be reached: ${lost.message}`)
+    for (const { reject } of this.waiting.splice(0)) reject(this.fault)
+    log.warn({ err: lost, batch: batch.length }, 'the connection to PostgreSQL is lost')
+    const outcome = await this.askUntilKnown(() => fence.findOutcome(this.connection))
+    const fault = this.fault
+    this.fault = null
+    if (outcome === 'committed') return this.noteCommitted(batch, 0)
+    throw fault
+  }
+
+  private async askUntilKnown<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      try {
+        this.connection = await this.deps.reconnect()
+        return await ask()
+      } catch (error) {
+        if (error instanceof DatabaseTaken) throw this.stopFor(error)
+        await pause(RETRY_PAUSE)
+      }
+    }
+  }
+
+  /** Nothing can be written by this process any more. */
+  private stopFor(error: DatabaseTaken): StorageFault {
+    this.fault = new StorageFault('taken', error.message)
+    for (const { reject } of this.waiting.splice(0)) reject(this.fault)
+    this.deps.onTaken(error)
+    return this.fault
+  }
+}
+
+/** Rejects the request whose statement has failed, and gives the others. The first statement is the fence's. */
+function rejectFailed(batch: readonly Request[], error: ServerError | UnsendableValue): readonly Request[] {
+  let first = 1
+  for (const [index, { statements, reject }] of batch.entries()) {
+    first += statements.length
+    if (error.statement >= first) continue
+    reject(toWriteError(error))
+    return batch.toSpliced(index, 1)
+  }
+  throw error
+}

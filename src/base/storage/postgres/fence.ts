@@ -1,0 +1,78 @@
+/**
+ * The row that a daemon holds while it works on a database: it says who may write, and which batch was written last.
+ *
+ * Every batch begins with an update of this row, which misses if another daemon has taken over: then the whole batch
+ * fails. The number of the batch tells, after an answer was lost, whether the batch was committed. The time of the last
+ * batch, by the clock of the server, tells whether the daemon lives.
+ */
+import type { Statement } from './pipeline-run.js'
+import type { PipelinedConnection } from './pipelined-connection.js'
+import { checkRows } from './write-errors.js'
+
+/** Seconds without a beat after which a daemon counts as gone. */
+export const SILENCE_LIMIT = 10
+
+/** Another daemon works on the database. */
+export class DatabaseTaken extends Error {
+  override name = 'DatabaseTaken'
+}
+
+interface Held {
+  readonly epoch: number
+  readonly batch: number
+}
+
+const take = `insert into fence as held (node, slot, epoch, batch, beat) values ($1, 0, 1, 0, now())
+  on conflict (node, slot) do update set epoch = held.epoch + 1, beat = now()
+  where held.beat < now() - $2 * interval '1 second' returning epoch, batch`
+
+/** It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. */
+const renew = `update fence set epoch = epoch + 1, beat = now()
+  where node = $1 and slot = 0 and epoch = $2 returning epoch, batch`
+
+const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and slot = 0 and epoch = $3', 1)
+
+const release = `update fence set beat = '-infinity' where node = $1 and slot = 0 and epoch = $2`
+
+export class Fence {
+  private constructor(
+    private readonly node: string,
+    private held: Held,
+  ) {}
+
+  /** Throws `DatabaseTaken` if a daemon has written within the last seconds. */
+  static async take(connection: PipelinedConnection, node: string): Promise<Fence> {
+    const held = await runForHeld(connection, { sql: take, parameters: [node, SILENCE_LIMIT] })
+    if (held === null) throw new DatabaseTaken(`another daemon works on this database as ${node}`)
+    return new Fence(node, held)
+  }
+
+  /** Begins the next batch. It misses if another daemon has taken over. */
+  advance(): Statement {
+    this.held = { epoch: this.held.epoch, batch: this.held.batch + 1 }
+    return { sql: advance, parameters: [this.held.batch, this.node, this.held.epoch] }
+  }
+
+  /**
+   * Tells, over a new connection, whether the batch that was begun last has been committed; it cannot be any more
+   * afterwards. Throws `DatabaseTaken` if another daemon has taken over.
+   */
+  async findOutcome(connection: PipelinedConnection): Promise<'committed' | 'not committed'> {
+    const begun = this.held.batch
+    const held = await runForHeld(connection, { sql: renew, parameters: [this.node, this.held.epoch] })
+    if (held === null) throw new DatabaseTaken(`another daemon has taken over as ${this.node}`)
+    this.held = held
+    return held.batch === begun ? 'committed' : 'not committed'
+  }
+
+  /** Lets another daemon begin at once. */
+  async release(connection: PipelinedConnection): Promise<void> {
+    await connection.run([{ sql: release, parameters: [this.node, this.held.epoch] }])
+  }
+}
+
+async function runForHeld(connection: PipelinedConnection, statement: Statement): Promise<Held | null> {
+  const [result] = await connection.run([statement])
+  const row = result?.rows[0]
+  return row === undefined ? null : { epoch: Number(row['epoch']), batch: Number(row['batch']) }
+}

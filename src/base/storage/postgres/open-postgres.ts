@@ -1,0 +1,152 @@
+/**
+ * Opens a database of PostgreSQL, for the daemon or for a command.
+ *
+ * Invariant: a database has the schema of this version, and one daemon alone writes to it. Commands may write beside the
+ * daemon; each of their commits announces itself, and the daemon looks for announcements four times a second.
+ */
+import type { Log } from '../../platform/log.js'
+import { announceChange, readAnnouncedChange } from '../db/change-acknowledgement.js'
+import type { Database, WrittenBatch } from '../db/database.js'
+import { useEngine } from '../db/engine.js'
+import type { Read } from '../db/prepared.js'
+import type { Write } from '../db/write.js'
+import { delayForTests } from '../late-reads.js'
+import type { OpenStore } from '../open.js'
+import { BatchWriter } from './batch-writer.js'
+import { ConnectionPool } from './connection-pool.js'
+import type { ConnectionSettings } from './connection-settings.js'
+import { PostgresServers } from './connect.js'
+import { Fence } from './fence.js'
+import { prepareSchema } from './prepare-schema.js'
+import { toStatement, toWriteError } from './write-errors.js'
+
+/** Milliseconds between looks for commits of commands. */
+const LOOK_INTERVAL = 250
+/** Connections for reads that may take long, so that short ones never wait behind them. */
+const LONG_READERS = 2
+/** Milliseconds after which the server ends a long read. */
+const LONG_READ_LIMIT = 20_000
+
+export interface PostgresOptions {
+  readonly settings: ConnectionSettings
+  /** Connections for short reads. */
+  readonly connections: number
+}
+
+interface DaemonOptions extends PostgresOptions {
+  /** The name under which this daemon works. Two living daemons of one name never work on one database. */
+  readonly node: string
+  readonly log: Pick<Log, 'warn' | 'error'>
+  /** Another daemon has taken over, so nothing can be written any more. */
+  readonly onTaken: (error: Error) => void
+}
+
+/** Throws `DatabaseTaken` while another daemon works on the database. */
+export async function openPostgres({ settings, connections, node, log, onTaken }: DaemonOptions): Promise<Database> {
+  useEngine('postgres')
+  const servers = new PostgresServers(settings)
+  const connection = await servers.connect()
+  await prepareSchema(connection, settings.schema)
+  const fence = await Fence.take(connection, node)
+  const listeners = new Set<(batch: WrittenBatch) => void>()
+  const onBatch = (batch: WrittenBatch): void => {
+    for (const listener of listeners) listener(batch)
+  }
+  const reconnect = () => servers.connect()
+  const writer = new BatchWriter({ fence, connection, reconnect, log, onTaken, onBatch })
+  const readers = openReaders(servers, connections)
+  const announcements = new AnnouncementWatch(readers.read)
+  return {
+    read: readers.read,
+    commit: (writes) => writer.commit(writes),
+    files: null,
+    onForeignCommit: (listener) => announcements.onChange(listener),
+    countCommits: () => writer.countCommits(),
+    onBatch: (listener) => void listeners.add(listener),
+    readBusyTime: () => 0,
+    close: async () => {
+      announcements.stop()
+      await writer.close()
+      await readers.close()
+    },
+  }
+}
+
+/** Opens it for a command, whose commits are not gathered. */
+export async function openPostgresStore({ settings, connections }: PostgresOptions): Promise<OpenStore> {
+  useEngine('postgres')
+  const servers = new PostgresServers(settings)
+  const connection = await servers.connect()
+  await prepareSchema(connection, settings.schema)
+  const readers = openReaders(servers, connections)
+  const announcement = announceChange()
+  return {
+    read: readers.read,
+    commit: async (writes) => {
+      try {
+        await connection.run(announced(writes, announcement).map(toStatement))
+      } catch (error) {
+        throw toWriteError(error)
+      }
+    },
+    close: async () => {
+      await connection.close()
+      await readers.close()
+    },
+  }
+}
+
+function announced(writes: readonly Write[], announcement: Write): readonly Write[] {
+  return writes.some(({ sql }) => sql === announcement.sql) ? writes : [...writes, announcement]
+}
+
+interface Readers {
+  readonly read: Read
+  readonly close: () => Promise<void>
+}
+
+function openReaders(servers: PostgresServers, connections: number): Readers {
+  const short = new ConnectionPool({ connect: (limits) => servers.connect(limits), connections })
+  const long = new ConnectionPool({
+    connect: (limits) => servers.connect({ ...limits, statement: LONG_READ_LIMIT }),
+    connections: LONG_READERS,
+  })
+  const read: Read = Object.assign(
+    delayForTests(<Row>(sql: string, parameters: readonly unknown[]) => short.read<Row>(sql, parameters)),
+    { elsewhere: (sql: string, parameters: readonly unknown[]) => long.read<unknown>(sql, parameters) },
+  )
+  return {
+    read,
+    close: async () => {
+      await Promise.all([short.close(), long.close()])
+    },
+  }
+}
+
+/** Looks for commits of commands. */
+class AnnouncementWatch {
+  private readonly listeners = new Set<() => void>()
+  private timer: NodeJS.Timeout | null = null
+  private seen: number | null = null
+
+  constructor(private readonly read: Read) {}
+
+  onChange(listener: () => void): void {
+    this.listeners.add(listener)
+    this.timer ??= setInterval(() => void this.look(), LOOK_INTERVAL).unref()
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer)
+  }
+
+  private async look(): Promise<void> {
+    try {
+      const announced = await readAnnouncedChange(this.read)
+      if (this.seen !== null && announced !== this.seen) for (const listener of this.listeners) listener()
+      this.seen = announced
+    } catch {
+      // What is done during an outage is seen after it.
+    }
+  }
+}

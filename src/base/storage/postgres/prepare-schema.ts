@@ -1,0 +1,52 @@
+/**
+ * Makes the tables in an empty schema of PostgreSQL, brings those of an earlier version up to date, or refuses those of a
+ * version that this one does not know.
+ *
+ * Invariant: all pending migrations are done or none. They are one transaction. If two processes begin at once, one of
+ * them fails, looks again, and finds nothing to do.
+ */
+import { migrations } from '../db/migrations.js'
+import { NewerDatabase } from '../db/schema-errors.js'
+import { createSchema, migrateSchema } from './create-schema.js'
+import type { PipelinedConnection } from './pipelined-connection.js'
+import { ServerError } from './server-errors.js'
+
+const appliedMigrations = `select name from kysely_migration order by name`
+const hasTables = `select to_regclass($1) is not null as present`
+
+/** Throws `NewerDatabase`. */
+export async function prepareSchema(connection: PipelinedConnection, schema: string): Promise<void> {
+  try {
+    await bringUpToDate(connection, schema)
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error
+    // Another process may have done it at the same time.
+    const pending = await listPending(connection, schema).catch(() => null)
+    if (pending?.length !== 0) throw error
+  }
+}
+
+async function bringUpToDate(connection: PipelinedConnection, schema: string): Promise<void> {
+  const pending = await listPending(connection, schema)
+  if (pending === null) {
+    const statements = [`create schema if not exists "${schema}"`, ...createSchema(migrations)]
+    await connection.run(statements.map((sql) => ({ sql, parameters: [] })))
+  } else if (pending.length > 0) {
+    const statements = migrateSchema(Object.fromEntries(pending))
+    await connection.run(statements.map((sql) => ({ sql, parameters: [] })))
+  }
+}
+
+/** Migrations that are not done, or null if there are no tables. */
+async function listPending(
+  connection: PipelinedConnection,
+  schema: string,
+): Promise<readonly (readonly [string, readonly string[]])[] | null> {
+  const [found] = await connection.run([{ sql: hasTables, parameters: [`"${schema}".kysely_migration`] }])
+  if (found?.rows[0]?.['present'] !== 1) return null
+  const [listed] = await connection.run([{ sql: appliedMigrations, parameters: [] }])
+  const applied = new Set(listed?.rows.map(({ name }) => String(name)))
+  const unknown = [...applied].filter((name) => !(name in migrations))
+  if (unknown.length > 0) throw new NewerDatabase(`the schema ${schema}`, unknown)
+  return Object.entries(migrations).filter(([name]) => !applied.has(name))
+}

@@ -1,0 +1,84 @@
+/**
+ * Databases of PostgreSQL for tests, each made from a template that has the schema.
+ *
+ * `POSTHORN_TEST_POSTGRES` is the address of a server that the tests of several files share, which `scripts/test` starts.
+ * Without it the first database of a process starts one, which `stopServer` ends.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import type { Test } from 'tap'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { readConnectionSettings } from '../../../src/base/storage/postgres/connection-settings.js'
+import { openPostgres, openPostgresStore } from '../../../src/base/storage/postgres/open-postgres.js'
+import { PostgresServer } from '../programs/postgres.js'
+
+const TEMPLATE = 'posthorn_template'
+/** As storage.schema has it where nothing is set. */
+const SCHEMA = 'posthorn'
+
+let started: Promise<PostgresServer> | null = null
+let made = 0
+
+/** The address of a database on the server of this process. */
+async function addressOf(database: string): Promise<string> {
+  const shared = process.env['POSTHORN_TEST_POSTGRES']
+  if (shared !== undefined) return `${shared}/${database}`
+  started ??= startServer()
+  return (await started).urlOf(database)
+}
+
+async function startServer(): Promise<PostgresServer> {
+  const server = await PostgresServer.start({ folder: mkdtempSync(join(tmpdir(), 'posthorn-postgres-')) })
+  await makeTemplate(server.urlOf('postgres'), server.urlOf(TEMPLATE))
+  return server
+}
+
+/** Ends the server that was started by this process, if one was. */
+export async function stopServer(): Promise<void> {
+  const server = await started
+  await server?.stop('immediate')
+  if (server !== null && server !== undefined) rmSync(server.folder, { recursive: true, force: true })
+}
+
+/** `admin` is the address of a database in which others may be made. */
+export async function makeTemplate(admin: string, template: string): Promise<void> {
+  await runAsAdmin(admin, `create database ${TEMPLATE}`)
+  const store = await openPostgresStore({ settings: settingsOf(template), connections: 1 })
+  await store.close()
+}
+
+export function settingsOf(url: string) {
+  return readConnectionSettings({ url, passwordFile: '', caFile: '', schema: SCHEMA }, {})
+}
+
+/** The address of a new database, which is removed when the test ends. */
+export async function temporaryPostgres(t: Pick<Test, 'teardown'>): Promise<string> {
+  const name = `posthorn_${process.pid}_${(made += 1)}`
+  const admin = await addressOf('postgres')
+  await runAsAdmin(admin, `create database ${name} template ${TEMPLATE} strategy file_copy`)
+  t.teardown(() => runAsAdmin(admin, `drop database if exists ${name} with (force)`))
+  return addressOf(name)
+}
+
+/** A database as the daemon opens it. It is closed when the test ends. */
+export async function openTestPostgres(t: Pick<Test, 'teardown' | 'fail'>, url: string): Promise<Database> {
+  const database = await openPostgres({
+    ...{ settings: settingsOf(url), connections: 2, node: 'test' },
+    log: { warn: () => undefined, error: () => undefined },
+    onTaken: (error) => t.fail(error.message),
+  })
+  t.teardown(() => database.close())
+  return database
+}
+
+async function runAsAdmin(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

@@ -19,18 +19,20 @@ const TEMPLATE = 'posthorn_template'
 const SCHEMA = 'posthorn'
 
 let started: Promise<PostgresServer> | null = null
+let isShared = true
 let made = 0
 
 /** The address of a database on the server of this process. */
 async function addressOf(database: string): Promise<string> {
   const shared = process.env['POSTHORN_TEST_POSTGRES']
-  if (shared !== undefined) return `${shared}/${database}`
+  if (shared !== undefined && isShared) return `${shared}/${database}`
   started ??= startServer()
   return (await started).urlOf(database)
 }
 
 async function startServer(): Promise<PostgresServer> {
-  const server = await PostgresServer.start({ folder: mkdtempSync(join(tmpdir(), 'posthorn-postgres-')) })
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-postgres-'))
+  const server = await PostgresServer.start({ folder, isDurable: !isShared })
   await makeTemplate(server.urlOf('postgres'), server.urlOf(TEMPLATE))
   return server
 }
@@ -40,6 +42,19 @@ export async function stopServer(): Promise<void> {
   const server = await started
   await server?.stop('immediate')
   if (server !== null && server !== undefined) rmSync(server.folder, { recursive: true, force: true })
+}
+
+/** Gives this process a server of its own, which does not lose what it has committed. */
+export function useOwnServer(): void {
+  isShared = false
+}
+
+/** Ends the server of this process as a crash would. `start` starts it again. */
+export async function crashServer(): Promise<{ readonly start: () => Promise<void> }> {
+  const server = await started
+  if (server === null) throw new Error('no server was started by this process')
+  await server.stop('immediate')
+  return { start: () => server.restart() }
 }
 
 /** `admin` is the address of a database in which others may be made. */
@@ -55,7 +70,8 @@ export function settingsOf(url: string) {
 
 /** The address of a new database, which is removed when the test ends. */
 export async function temporaryPostgres(t: Pick<Test, 'teardown'>): Promise<string> {
-  const name = `posthorn_${process.pid}_${(made += 1)}`
+  made += 1
+  const name = `posthorn_${process.pid}_${made}`
   const admin = await addressOf('postgres')
   await runAsAdmin(admin, `create database ${name} template ${TEMPLATE} strategy file_copy`)
   t.teardown(() => runAsAdmin(admin, `drop database if exists ${name} with (force)`))
@@ -63,11 +79,17 @@ export async function temporaryPostgres(t: Pick<Test, 'teardown'>): Promise<stri
 }
 
 /** A database as the daemon opens it. It is closed when the test ends. */
-export async function openTestPostgres(t: Pick<Test, 'teardown' | 'fail'>, url: string): Promise<Database> {
+export async function openTestPostgres(
+  t: Pick<Test, 'teardown' | 'fail'>,
+  url: string,
+  { mayBeTaken = false } = {},
+): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2, node: 'test' },
     log: { warn: () => undefined, error: () => undefined },
-    onTaken: (error) => t.fail(error.message),
+    onTaken: (error) => {
+      if (!mayBeTaken) t.fail(error.message)
+    },
   })
   t.teardown(() => database.close())
   return database

@@ -23,7 +23,9 @@ const MAX_WAITING = 20_000
 /** Milliseconds between beats of a daemon that writes nothing. */
 const BEAT_INTERVAL = 2_000
 /** Milliseconds between attempts to reach the server again. */
-const RETRY_PAUSE = 500
+const RETRY_PAUSE = 250
+/** Milliseconds for which requests wait for a server that cannot be reached. */
+const PATIENCE = 1_900
 /** Tries of a batch that the server ended because of locks. */
 const MAX_TRIES = 5
 
@@ -120,9 +122,13 @@ export class BatchWriter {
         await this.connection.run([this.deps.fence.advance(), ...left.flatMap(({ statements }) => statements)])
         return this.noteCommitted(left, performance.now() - began)
       } catch (error) {
-        if (error instanceof ConnectionLost) return this.findOutcome(left, error)
+        if (error instanceof ConnectionLost) {
+          if (await this.wasCommitted(error)) return this.noteCommitted(left, performance.now() - began)
+          continue
+        }
         if (!(error instanceof ServerError || error instanceof UnsendableValue)) throw error
-        if (error.statement === 0 && isMiss(error)) throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
+        if (error.statement === 0 && isMiss(error))
+          throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
         if (!concernsAll(error)) left = rejectFailed(left, error)
         else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
       }
@@ -131,22 +137,37 @@ export class BatchWriter {
 
   private noteCommitted(batch: readonly Request[], syncTime: number): void {
     this.commits += 1
+    this.deps.fence.noteCommitted()
     this.lastBatchAt = performance.now()
     this.deps.onBatch({ requests: batch.length, syncTime })
     for (const { resolve } of batch) resolve()
   }
 
-  /** The requests of the batch wait for what became of them; those that were not sent are refused at once. */
-  private async findOutcome(batch: readonly Request[], lost: Error): Promise<void> {
+  /**
+   * Tells what became of the batch whose answer was lost. Its requests wait for that. Others wait too for a while, and are
+   * refused then, so that their clients hear of it.
+   *
+   * @throws StorageFault if it was not committed, and the outage was long
+   */
+  private async wasCommitted(lost: Error): Promise<boolean> {
     const { fence, log } = this.deps
-    this.fault = new StorageFault('connection', `PostgreSQL cannot be reached: ${lost.message}`)
-    for (const { reject } of this.waiting.splice(0)) reject(this.fault)
-    log.warn({ err: lost, batch: batch.length }, 'the connection to PostgreSQL is lost')
-    const outcome = await this.askUntilKnown(() => fence.findOutcome(this.connection))
-    const fault = this.fault
-    this.fault = null
-    if (outcome === 'committed') return this.noteCommitted(batch, 0)
-    throw fault
+    log.warn({ err: lost }, 'the connection to PostgreSQL is lost')
+    const fault = new StorageFault('connection', `PostgreSQL cannot be reached: ${lost.message}`)
+    const patience = setTimeout(() => this.refuse(fault), PATIENCE)
+    try {
+      const { isCommitted, hasLost } = await this.askUntilKnown(() => fence.findOutcome(this.connection))
+      if (hasLost) log.error('PostgreSQL has lost commits that it had acknowledged')
+      if (!isCommitted && this.fault !== null) throw fault
+      return isCommitted
+    } finally {
+      clearTimeout(patience)
+      if (this.fault === fault) this.fault = null
+    }
+  }
+
+  private refuse(fault: StorageFault): void {
+    this.fault = fault
+    for (const { reject } of this.waiting.splice(0)) reject(fault)
   }
 
   private async askUntilKnown<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
@@ -163,10 +184,10 @@ export class BatchWriter {
 
   /** Nothing can be written by this process any more. */
   private stopFor(error: DatabaseTaken): StorageFault {
-    this.fault = new StorageFault('taken', error.message)
-    for (const { reject } of this.waiting.splice(0)) reject(this.fault)
+    const fault = new StorageFault('taken', error.message)
+    this.refuse(fault)
     this.deps.onTaken(error)
-    return this.fault
+    return fault
   }
 }
 

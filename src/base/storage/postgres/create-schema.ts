@@ -29,18 +29,29 @@ const migrationTables = [
   `insert into kysely_migration_lock (id) values ('migration_lock')`,
 ]
 
+/** The row of a daemon that works on the database: see `fence`. */
+const fence = `create table fence (
+  node text collate "C" not null, slot bigint not null, epoch bigint not null, batch bigint not null,
+  beat timestamptz not null, primary key (node, slot)) with (fillfactor = 50)`
+
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;
  * sessions that write later need that path too, because triggers name tables without their schema.
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...neededFunctions,
-    ...Object.values(migrations).flatMap((statements) => statements.filter(isNeeded).flatMap(translateToPostgres)),
+    ...[...neededFunctions, ...migrationTables, fence],
+    ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
-    ...migrationTables,
-    ...Object.keys(migrations).map(noteMigration),
   ]
+}
+
+/** Gives the statements of migrations that are not done. */
+export function migrateSchema(pending: Migrations): readonly string[] {
+  return Object.entries(pending).flatMap(([name, statements]) => [
+    ...statements.filter(isNeeded).flatMap(translateToPostgres),
+    noteMigration(name),
+  ])
 }
 
 function isNeeded(statement: string): boolean {

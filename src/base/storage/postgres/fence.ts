@@ -26,19 +26,27 @@ const take = `insert into fence as held (node, slot, epoch, batch, beat) values 
   on conflict (node, slot) do update set epoch = held.epoch + 1, beat = now()
   where held.beat < now() - $2 * interval '1 second' returning epoch, batch`
 
-/** It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. */
-const renew = `update fence set epoch = epoch + 1, beat = now()
-  where node = $1 and slot = 0 and epoch = $2 returning epoch, batch`
+/**
+ * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
+ * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet.
+ */
+const renew = `insert into fence as held (node, slot, epoch, batch, beat) values ($1, 0, $2 + 1, 0, now())
+  on conflict (node, slot) do update set epoch = $2 + 1, beat = now() where held.epoch <= $2 returning epoch, batch`
 
 const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and slot = 0 and epoch = $3', 1)
 
 const release = `update fence set beat = '-infinity' where node = $1 and slot = 0 and epoch = $2`
 
 export class Fence {
+  /** The batch that is known to be committed. */
+  private committed: number
+
   private constructor(
     private readonly node: string,
     private held: Held,
-  ) {}
+  ) {
+    this.committed = held.batch
+  }
 
   /** Throws `DatabaseTaken` if a daemon has written within the last seconds. */
   static async take(connection: PipelinedConnection, node: string): Promise<Fence> {
@@ -53,16 +61,22 @@ export class Fence {
     return { sql: advance, parameters: [this.held.batch, this.node, this.held.epoch] }
   }
 
+  /** The batch that was begun last has been committed. */
+  noteCommitted(): void {
+    this.committed = this.held.batch
+  }
+
   /**
    * Tells, over a new connection, whether the batch that was begun last has been committed; it cannot be any more
-   * afterwards. Throws `DatabaseTaken` if another daemon has taken over.
+   * afterwards. `hasLost` says that the server no longer has a batch that it had acknowledged. Throws `DatabaseTaken` if
+   * another daemon has taken over.
    */
-  async findOutcome(connection: PipelinedConnection): Promise<'committed' | 'not committed'> {
+  async findOutcome(connection: PipelinedConnection): Promise<{ isCommitted: boolean; hasLost: boolean }> {
     const begun = this.held.batch
     const held = await runForHeld(connection, { sql: renew, parameters: [this.node, this.held.epoch] })
     if (held === null) throw new DatabaseTaken(`another daemon has taken over as ${this.node}`)
-    this.held = held
-    return held.batch === begun ? 'committed' : 'not committed'
+    this.held = { epoch: held.epoch, batch: begun }
+    return { isCommitted: held.batch === begun, hasLost: held.batch < this.committed }
   }
 
   /** Lets another daemon begin at once. */

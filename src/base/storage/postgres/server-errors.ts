@@ -57,7 +57,13 @@ export class ConnectionLost extends Error {
 export class UnsendableValue extends Error {
   override name = 'UnsendableValue'
 
-  constructor(rule: string, statement: number, parameter: number, sql: string) {
+  constructor(
+    rule: string,
+    /** The index of the statement in its run. */
+    readonly statement: number,
+    parameter: number,
+    sql: string,
+  ) {
     super(`parameter $${parameter + 1} of statement ${statement} ${rule} (${shorten(sql)})`)
   }
 }

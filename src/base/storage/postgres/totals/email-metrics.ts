@@ -93,9 +93,7 @@ export const hitMetrics: Totals = {
       event: 'update',
       table: 'events',
       condition: `exists (select 1 from new_rows where type in ('email.opened', 'email.clicked'))`,
-      body: addToPresentRows(
-        metricsOf(hitColumns, `${hitsIn('old_rows', '-')} union all ${hitsIn('new_rows', '')}`),
-      ),
+      body: addToPresentRows(metricsOf(hitColumns, `${hitsIn('old_rows', '-')} union all ${hitsIn('new_rows', '')}`)),
     }),
   ],
 }

@@ -1,0 +1,174 @@
+/** Group commit in PostgreSQL: what resolves is stored, what rejects is not, whatever happens to the connection. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import { setServiceState } from '../../../../src/base/storage/db/service-state.js'
+import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
+import { openPostgres, openPostgresStore } from '../../../../src/base/storage/postgres/open-postgres.js'
+import {
+  crashServer,
+  openTestPostgres,
+  settingsOf,
+  stopServer,
+  temporaryPostgres,
+  useOwnServer,
+} from '../../../helpers/database/postgres-database.js'
+import { withoutPostgres } from '../../../helpers/programs/postgres.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
+
+t.teardown(stopServer)
+useOwnServer()
+
+const skip = withoutPostgres
+const insert = (key: string): Write => ({
+  sql: 'insert into service_state (key, value) values ($1, $2)',
+  parameters: [key, 'x'],
+})
+const remove = (key: string, rows = 1): Write => ({
+  sql: 'delete from service_state where key = $1',
+  parameters: [key],
+  rows,
+})
+
+async function listKeys({ read }: Pick<Database, 'read'>): Promise<readonly string[]> {
+  const rows = await read<{ key: string }>(`select key from service_state where key like 'k%' order by key`, [])
+  return rows.map(({ key }) => key)
+}
+
+/** Ends the connections of the daemon that writes, as a fault of the network would. */
+const endWriter = async ({ read }: Pick<Database, 'read'>): Promise<void> => {
+  await read(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where query like '%update fence%' and pid <> pg_backend_pid() and datname = current_database()`,
+    [],
+  )
+}
+
+const kindOf = (outcome: PromiseSettledResult<unknown>): string =>
+  outcome.status === 'fulfilled' ? 'stored' : String(outcome.reason.name)
+
+t.test('requests of one turn share a commit, and each of them succeeds or fails alone', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const before = database.countCommits()
+  await database.commit([insert('k0')])
+  const outcomes = await Promise.allSettled([
+    database.commit([insert('k1'), insert('k2')]),
+    database.commit([insert('k3'), remove('absent')]),
+    database.commit([insert('k4'), insert('k0')]),
+    database.commit([insert('k5'), { sql: 'insert into no_such_table values (1)', parameters: [] }]),
+    database.commit([insert('k6'), setServiceState({ key: 'k7', value: 'a\0b' })]),
+    database.commit([remove('k1'), insert('k8')]),
+    database.commit([]),
+  ])
+  t.same(outcomes.map(kindOf), [
+    ...['stored', 'WriteConflict', 'ConstraintViolated', 'ServerError', 'UnsendableValue', 'stored', 'stored'],
+  ])
+  t.same(await listKeys(database), ['k0', 'k2', 'k8'])
+  t.equal(database.countCommits() - before, 2)
+})
+
+t.test('a write may change any number of rows, or must change exactly as many as it says', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k1'), insert('k2')])
+  const all = { sql: `update service_state set value = 'y' where key like 'k%'`, parameters: [] }
+  await database.commit([all, { ...all, rows: 2 }])
+  await t.rejects(database.commit([{ ...all, rows: 1 }]), WriteConflict)
+  await t.rejects(database.commit([insert('k1')]), ConstraintViolated)
+  await database.commit([{ ...all, sql: `${all.sql} and false`, rows: 0 }])
+})
+
+t.test('commits of which the answer was lost have the outcome that the database has', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const outcomes: Promise<[string, string]>[] = []
+  const end = Date.now() + 1_500
+  for (let number = 0; Date.now() < end; number += 1) {
+    const key = `k${number}`
+    outcomes.push(
+      database.commit([insert(key)]).then(
+        () => [key, 'stored'],
+        (error: Error) => [key, error.name],
+      ),
+    )
+    if (number % 100 === 99) await endWriter(database)
+    await sleep(1)
+  }
+  const settled = await Promise.all(outcomes)
+  await waitUntil('it writes again', async () =>
+    database.commit([]).then(
+      () => true,
+      () => false,
+    ),
+  )
+  t.same(
+    await listKeys(database),
+    settled.flatMap(([key, outcome]) => (outcome === 'stored' ? [key] : [])).sort(),
+    'nothing acknowledged is lost, and nothing refused is stored',
+  )
+  t.same([...new Set(settled.map(([, outcome]) => outcome))], ['stored'], 'those that wait are sent again')
+})
+
+t.test('while the server is away commits are refused, and they go on by themselves', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k1')])
+  const server = await crashServer()
+  const underWay = database.commit([insert('k2')])
+  const late = sleep(50).then(() => database.commit([insert('k3')]))
+  await t.rejects(late, StorageFault, 'a client hears of it')
+  await t.rejects(database.commit([insert('k4')]), StorageFault)
+  await server.start()
+  await t.rejects(underWay, StorageFault, 'it waits for what became of it')
+  await waitUntil('it writes again', async () =>
+    database.commit([insert('k5')]).then(
+      () => true,
+      () => false,
+    ),
+  )
+  t.same(await listKeys(database), ['k1', 'k5'])
+})
+
+t.test('two daemons never work on one database', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const first = await openTestPostgres(t, url, { mayBeTaken: true })
+  await first.commit([insert('k1')])
+  const second = () =>
+    openPostgres({
+      ...{ settings: settingsOf(url), connections: 1, node: 'test' },
+      log: { warn: () => undefined, error: () => undefined },
+      onTaken: () => t.fail('the second one was taken over'),
+    })
+  await t.rejects(second(), { name: 'DatabaseTaken' })
+  const store = await openPostgresStore({ settings: settingsOf(url), connections: 1 })
+  await store.commit([{ sql: `update fence set beat = now() - interval '1 minute'`, parameters: [] }])
+  await store.close()
+  const other = await second()
+  t.teardown(() => other.close())
+  await t.rejects(first.commit([insert('k2')]), { name: 'StorageFault', code: 'taken' })
+  await t.rejects(first.commit([insert('k3')]), { name: 'StorageFault', code: 'taken' }, 'from then on')
+  await other.commit([insert('k4')])
+  t.same(await listKeys(other), ['k1', 'k4'], 'nothing of the old epoch is written')
+})
+
+t.test('a daemon that ends lets the next one begin at once', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const first = await openTestPostgres(t, url)
+  await first.commit([insert('k1')])
+  await first.close()
+  const second = await openTestPostgres(t, url)
+  t.same(await listKeys(second), ['k1'])
+})
+
+t.test('the daemon notices commits of commands, and not its own', { skip }, async (t: Test) => {
+  const url = await temporaryPostgres(t)
+  const database = await openTestPostgres(t, url)
+  let noticed = 0
+  database.onForeignCommit(() => {
+    noticed += 1
+  })
+  await database.commit([insert('k1')])
+  await sleep(700)
+  t.equal(noticed, 0)
+  const store = await openPostgresStore({ settings: settingsOf(url), connections: 1 })
+  t.teardown(() => store.close())
+  await store.commit([insert('k2')])
+  await waitUntil('it is noticed', () => noticed > 0)
+})

@@ -39,13 +39,18 @@ export class PostgresServer {
   ) {}
 
   static async start(options: PostgresOptions): Promise<PostgresServer> {
-    const { folder } = options
-    const owner = ownerOfServers()
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (owner !== null) chownSync(folder, owner.uid, owner.gid)
     const words = ['--username=postgres', '--auth=trust', '--no-sync', '--encoding=UTF8']
     const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
-    await promisify(execFile)(programOf('initdb'), [...words, ...locale, join(folder, 'data')], { ...owner, cwd: '/' })
+    await runAsOwner('initdb', options.folder, [...words, ...locale, join(options.folder, 'data')])
+    const port = await freePort()
+    return new PostgresServer(port, options, await launch(options, port))
+  }
+
+  /** Starts a server that follows this one, by streaming, until it is promoted. */
+  async startStandby(options: PostgresOptions): Promise<PostgresServer> {
+    const words = ['--host=127.0.0.1', `--port=${this.port}`, '--username=postgres', '--no-sync', '--checkpoint=fast']
+    const target = ['--write-recovery-conf', '--wal-method=stream', `--pgdata=${join(options.folder, 'data')}`]
+    await runAsOwner('pg_basebackup', options.folder, [...words, ...target])
     const port = await freePort()
     return new PostgresServer(port, options, await launch(options, port))
   }
@@ -95,11 +100,18 @@ async function launch(
   const said: string[] = []
   for await (const line of createInterface({ input: server.stderr })) {
     said.push(line)
-    if (line.includes('database system is ready to accept connections')) break
+    if (line.includes('database system is ready to accept')) break
   }
   server.stderr.resume()
   if (server.exitCode !== null) throw new Error(`postgres ended: ${said.join('\n')}`)
   return server
+}
+
+async function runAsOwner(program: string, folder: string, words: readonly string[]): Promise<void> {
+  const owner = ownerOfServers()
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+  await promisify(execFile)(programOf(program), words, { ...owner, cwd: '/' })
 }
 
 /** The program of the newest version that is installed. */

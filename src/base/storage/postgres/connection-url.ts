@@ -58,6 +58,7 @@ export function parseConnectionUrl(url: string): ConnectionUrl {
     new ConnectionSettingsError('storage.url', `found "${hidePassword(url)}", ${rule}`, allowed)
   const [whole, login = '', authority = '', path = '', query = ''] = PARTS.exec(url) ?? []
   if (whole === undefined) throw refuse('which is no URL of PostgreSQL', FORM)
+  if (`${path}${query}`.includes('@')) throw refuse('with an @ behind the host', FORM)
   const decode = (text: string): string => {
     try {
       return decodeURIComponent(text)

@@ -1,0 +1,163 @@
+/** Reads over several connections, and during outages. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { StorageFault } from '../../../../src/base/storage/db/write.js'
+import { type ConnectionLimits, PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
+import { ConnectionPool } from '../../../../src/base/storage/postgres/connection-pool.js'
+import { readConnectionSettings } from '../../../../src/base/storage/postgres/connection-settings.js'
+import { PostgresServer, withoutPostgres } from '../../../helpers/programs/postgres.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'pool-'))
+const server = withoutPostgres ? null : await PostgresServer.start({ folder })
+t.teardown(async () => {
+  await server?.stop('immediate')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Opened {
+  readonly pool: ConnectionPool
+  /** How often a connection was asked for. */
+  readonly asked: () => number
+}
+
+function openPool(t: Test, connections = 3, maxReads = 1_000): Opened {
+  const settings = { url: server?.urlOf() ?? '', passwordFile: '', caFile: '', schema: 'public' }
+  const servers = new PostgresServers(readConnectionSettings(settings, {}))
+  let asked = 0
+  const connect = (limits: Partial<ConnectionLimits>) => {
+    asked++
+    return servers.connect(limits)
+  }
+  const pool = new ConnectionPool({ connect, connections, maxReads })
+  t.teardown(() => pool.close())
+  return { pool, asked: () => asked }
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Gives the fault and how long it took. */
+async function failRead(pool: ConnectionPool): Promise<{ readonly fault: unknown; readonly took: number }> {
+  const begin = performance.now()
+  const fault = await pool.read('select 1 as one', []).catch((error: unknown) => error)
+  return { fault, took: performance.now() - begin }
+}
+
+t.test('reads go to connections that have none', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  t.same(await pool.read('select $1::bigint as a', [5]), [{ a: 5 }])
+  t.equal(pool.size, 1, 'one is enough for one read after the other')
+  const readMany = () =>
+    Promise.all(Array.from({ length: 20 }, () => pool.read<{ pid: number }>('select pg_backend_pid() as pid', [])))
+  await readMany()
+  await pause(100)
+  t.equal(pool.size, 3)
+  const slow = pool.read('select pg_sleep(0.5)', [])
+  const pids = await readMany()
+  t.equal(new Set(pids.map(([row]) => row?.pid)).size, 3)
+  await slow
+  t.same(
+    await pool.readTogether([
+      { sql: 'select 1 as a', parameters: [] },
+      { sql: 'select 2 as b', parameters: [] },
+    ]),
+    [[{ a: 1 }], [{ b: 2 }]],
+  )
+})
+
+t.test('errors of a statement are no outage', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  await t.rejects(pool.read('select nothing', []), { name: 'ServerError', code: '42703' })
+  await t.rejects(pool.read('select $1::text', ['\0']), { name: 'UnsendableValue' })
+  await t.rejects(pool.read('select 9007199254740993', []), RangeError)
+})
+
+t.test('a connection that is lost is opened again, and its reads repeated', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  const [row] = await pool.read<{ pid: number }>('select pg_backend_pid() as pid', [])
+  const reads = Array.from({ length: 10 }, () => pool.read('select pg_sleep(0.01)', []))
+  await pause(20)
+  const terminate = openPool(t).pool.read('select pg_terminate_backend($1)', [row?.pid])
+  t.equal((await Promise.all(reads)).length, 10)
+  await terminate
+})
+
+t.test('the number of reads is bounded', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t, 1, 5)
+  const reads = await Promise.allSettled(Array.from({ length: 8 }, () => pool.read('select pg_sleep(0.01)', [])))
+  t.equal(reads.filter(({ status }) => status === 'fulfilled').length, 5)
+  const refused = reads.find((read) => read.status === 'rejected')
+  t.match(refused?.reason, { name: 'StorageFault', code: 'BUSY' })
+})
+
+t.test('a read that takes long is none of an outage', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  t.equal((await pool.read('select pg_sleep(3)', [])).length, 1)
+})
+
+t.test('while the server is away, reads are refused within two seconds', { skip: withoutPostgres }, async (t) => {
+  if (server === null) return
+  const { pool, asked } = openPool(t)
+  const load = Array.from({ length: 300 }, () =>
+    pool.read('select pg_sleep(0.01)', []).then(
+      () => 'read',
+      (error: unknown) => error,
+    ),
+  )
+  await pause(100)
+  await server.stop('immediate')
+  const outcomes = await Promise.all(load)
+  t.ok(outcomes.every((outcome) => outcome === 'read' || outcome instanceof StorageFault))
+  const before = asked()
+  const refusals = await Promise.all(Array.from({ length: 20 }, () => failRead(pool)))
+  for (const { fault, took } of refusals) {
+    t.match(fault, { name: /StorageFault|NoServer/, code: 'ECONNREFUSED' })
+    t.ok(took < 2_000, `${took}`)
+  }
+  t.ok(asked() - before < 60, `${asked() - before} attempts`)
+  await server.restart()
+  t.same(await readSoon(pool), [{ one: 1 }], 'and come back by themselves')
+})
+
+/** The processes of the server, and the server first. */
+function processesOf(pid: number): readonly number[] {
+  const list = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+  return [pid, ...list.trim().split(/\s+/).map(Number)]
+}
+
+t.test('a server that hangs is away too', { skip: withoutPostgres }, async (t) => {
+  if (server === null) return
+  const { pool } = openPool(t)
+  await pool.read('select 1', [])
+  const begin = performance.now()
+  const frozen = processesOf(server.pid)
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  const refusals = await Promise.all([failRead(pool), failRead(pool), failRead(pool)])
+  for (const { fault, took } of refusals) {
+    t.ok(fault instanceof StorageFault)
+    t.ok(took < 2_100, `${took}`)
+  }
+  t.ok(performance.now() - begin < 2_200)
+  for (const pid of frozen) process.kill(pid, 'SIGCONT')
+  t.same(await readSoon(pool), [{ one: 1 }])
+})
+
+/** Reads until the server is there again. */
+async function readSoon(pool: ConnectionPool): Promise<unknown> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const rows = await pool.read('select 1 as one', []).catch(() => null)
+    if (rows !== null) return rows
+  }
+  return null
+}
+
+t.test('a pool that is closed answers what it has, and takes no more', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  const read = pool.read('select pg_sleep(0.1)', [])
+  await pause(50)
+  await pool.close()
+  t.equal((await read).length, 1)
+  await t.rejects(pool.read('select 1', []), StorageFault)
+})

@@ -5,8 +5,8 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.js'
@@ -39,7 +39,10 @@ export class PostgresServer {
     const { folder } = options
     const owner = ownerOfServers()
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+    if (owner !== null) {
+      chownSync(folder, owner.uid, owner.gid)
+      openWayTo(folder)
+    }
     const words = ['--username=postgres', '--auth=trust', '--no-sync', '--encoding=UTF8']
     const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
     await promisify(execFile)(programOf('initdb'), [...words, ...locale, join(folder, 'data')], { ...owner, cwd: '/' })
@@ -92,6 +95,15 @@ async function launch(
   server.stderr.resume()
   if (server.exitCode !== null) throw new Error(`postgres ended: ${said.join('\n')}`)
   return server
+}
+
+/** Lets every user pass through the folders above, which are those of tests. */
+function openWayTo(folder: string): void {
+  const parent = dirname(folder)
+  if (parent === folder) return
+  const { mode } = statSync(parent)
+  if ((mode & 0o001) === 0) chmodSync(parent, (mode & 0o777) | 0o001)
+  openWayTo(parent)
 }
 
 /** The program of the newest version that is installed. */

@@ -24,7 +24,12 @@ interface TemporaryDatabase {
   readonly file: string
 }
 
+/** On the engine that `POSTHORN_TEST_STORAGE` names. On PostgreSQL there is no `file`. */
 export async function temporaryDatabase(t: Test, options: Omit<OpenOptions, 'file'> = {}): Promise<TemporaryDatabase> {
   const file = join(temporaryFolder(t), 'posthorn.db')
+  if (process.env['POSTHORN_TEST_STORAGE'] === 'postgres') {
+    const { openTestPostgres, temporaryPostgres } = await import('./postgres-database.js')
+    return { database: await openTestPostgres(t, await temporaryPostgres(t)), file }
+  }
   return { database: await openTestDatabase(t, { ...options, file }), file }
 }

@@ -23,7 +23,7 @@ export const tablesOf = async (read: Read): Promise<string[]> =>
 export const columnsOf = async (read: Read, table: string): Promise<Column[]> =>
   read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])
 
-type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Promise<Write>
+export type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Promise<Write>
 
 export function rowOf(read: Read): RowOf {
   let serial = 0

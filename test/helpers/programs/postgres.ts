@@ -5,8 +5,8 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.js'
@@ -110,8 +110,20 @@ async function launch(
 async function runAsOwner(program: string, folder: string, words: readonly string[]): Promise<void> {
   const owner = ownerOfServers()
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+  if (owner !== null) {
+    chownSync(folder, owner.uid, owner.gid)
+    openWayTo(folder)
+  }
   await promisify(execFile)(programOf(program), words, { ...owner, cwd: '/' })
+}
+
+/** Lets every user pass through the folders above, which are those of tests. */
+function openWayTo(folder: string): void {
+  const parent = dirname(folder)
+  if (parent === folder) return
+  const { mode } = statSync(parent)
+  if ((mode & 0o001) === 0) chmodSync(parent, (mode & 0o777) | 0o001)
+  openWayTo(parent)
 }
 
 /** The program of the newest version that is installed. */

@@ -62,9 +62,11 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     return {
       read: Object.assign(delayForTests(createRead(reader)), { elsewhere: threads.read.bind(threads) }),
       commit: (writes, options) => writer.commit(writes, options),
-      reclaimPages: (pages) => writer.reclaimPages(pages),
-      purgeLog: (options) => writer.purgeLog(options),
-      sweepSpool: (holes) => writer.sweepSpool(holes),
+      files: {
+        reclaimPages: (pages) => writer.reclaimPages(pages),
+        purgeLog: (options) => writer.purgeLog(options),
+        sweepSpool: (holes) => writer.sweepSpool(holes),
+      },
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       onBatch: (listener) => writer.onBatch(listener),

@@ -47,7 +47,7 @@ const SWEEP_INTERVAL = 60_000
  * that, it sweeps when much was deleted; housekeeping sweeps each hour.
  */
 export function startSweeps(
-  database: Pick<Database, 'read' | 'commit' | 'sweepSpool'>,
+  database: Pick<Database, 'read' | 'commit' | 'files'>,
   log: Pick<Log, 'error'>,
   interval = SWEEP_INTERVAL,
 ): { readonly stop: () => Promise<void> } {

@@ -65,4 +65,4 @@ export const holesOf = async (read: Read): Promise<SpoolPlace[]> =>
   read('select * from spool_holes order by file, at', [])
 
 /** A step over all holes. */
-export const sweepHoles = async ({ read, sweepSpool }: Database): Promise<void> => sweepSpool(await holesOf(read))
+export const sweepHoles = async ({ read, files }: Database): Promise<void> => files?.sweepSpool(await holesOf(read))

@@ -5,13 +5,16 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.js'
 
 const VERSIONS = '/usr/lib/postgresql'
+
+/** The `skip` option of a test that needs the server. */
+export const withoutPostgres = existsSync(VERSIONS) ? false : 'postgresql is not installed'
 
 /** Without them a crash of the machine loses data, and tests are several times faster. */
 const unsafe = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off']

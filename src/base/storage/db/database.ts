@@ -1,6 +1,4 @@
-/**
- * The open database: one reading connection on this thread, one writer in a worker.
- */
+/** The open database, whichever engine holds it. */
 import type { Read } from './prepared.js'
 import type { SpoolPlace } from './spool-files.js'
 import type { Commit } from './write.js'
@@ -33,6 +31,14 @@ export interface Database extends Store {
   readonly onBatch: (listener: (batch: WrittenBatch) => void) => void
   /** Milliseconds in which the writer thread was busy, since its start. */
   readonly readBusyTime: () => number
+  /** Null if the database is a server's, which does all of that itself. */
+  readonly files: DatabaseFiles | null
+  /** Completes pending requests, then closes all connections. */
+  readonly close: () => Promise<void>
+}
+
+/** Work on the files of a database of ours. */
+export interface DatabaseFiles {
   /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */
   readonly reclaimPages: (pages: number) => Promise<void>
   /**
@@ -46,8 +52,6 @@ export interface Database extends Store {
    * no row names. Only the daemon calls it. Rejects with `StorageFault` while another process holds the files.
    */
   readonly sweepSpool: (holes: readonly SpoolPlace[]) => Promise<void>
-  /** Completes pending requests, then closes both connections. */
-  readonly close: () => Promise<void>
 }
 
 /** Pages of the file that deletions have emptied and that `reclaimPages` gives back. */

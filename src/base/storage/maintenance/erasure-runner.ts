@@ -14,7 +14,7 @@ const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000
 
 interface ErasureRunnerDeps {
-  readonly database: Pick<Database, 'read' | 'commit' | 'purgeLog' | 'sweepSpool'>
+  readonly database: Pick<Database, 'read' | 'commit' | 'files'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Unsettled rows may have left the queue. */
   readonly onPassEnd: (workspaceId: string) => void

@@ -10,13 +10,14 @@ const STEP_PAUSE = 50
 
 /** Works in steps with pauses between them, and ends when a step frees nothing. */
 export async function reclaimFreePages(
-  database: Pick<Database, 'read' | 'reclaimPages'>,
+  { read, files }: Pick<Database, 'read' | 'files'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let free = await countFreePages(database.read); free > MAX_FREE_PAGES && !signal.aborted; ) {
-    await database.reclaimPages(PAGES_PER_STEP)
+  if (files === null) return
+  for (let free = await countFreePages(read); free > MAX_FREE_PAGES && !signal.aborted; ) {
+    await files.reclaimPages(PAGES_PER_STEP)
     await sleep(STEP_PAUSE)
-    const left = await countFreePages(database.read)
+    const left = await countFreePages(read)
     if (left >= free) return
     free = left
   }

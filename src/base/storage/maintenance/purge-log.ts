@@ -1,6 +1,6 @@
 /** Removes what was deleted before from the disk: from the log of the database, and from spool files. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../db/database.js'
+import type { Database, DatabaseFiles } from '../db/database.js'
 import type { SpoolPlace } from '../db/spool-files.js'
 import { StorageFault } from '../db/write.js'
 import { foldFile } from '../spool/fold.js'
@@ -16,8 +16,8 @@ const SWEEP_PAUSE = 20
 const STEP_HOLES = 500
 
 /** Purges the log as soon as no reader uses it. False if a reader has used it all the time. */
-export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
-  return retryWhileBusy((isRetry) => database.purgeLog({ goesOn: isRetry }), signal)
+export async function purgeLog({ files }: Pick<Database, 'files'>, signal: AbortSignal): Promise<boolean> {
+  return files === null || retryWhileBusy((isRetry) => files.purgeLog({ goesOn: isRetry }), signal)
 }
 
 /**
@@ -25,18 +25,23 @@ export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSign
  * too. False if another process has held the files all the time.
  */
 export async function purgeSpool(
-  database: Pick<Database, 'read' | 'commit' | 'sweepSpool'>,
+  { files, ...database }: Pick<Database, 'read' | 'commit' | 'files'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!(await sweepHoles(database, signal))) return false
-  return !(await foldRests(database, signal)) || sweepHoles(database, signal)
+  if (files === null) return true
+  const sweep = (): Promise<boolean> => sweepHoles({ ...database, sweepSpool: files.sweepSpool }, signal)
+  if (!(await sweep())) return false
+  return !(await foldRests(database, signal)) || sweep()
 }
 
 /**
  * Overwrites what was deleted before, as soon as no other process holds the files. It goes from file to file up to the
  * newest one at its start, so it ends however much is deleted while it runs.
  */
-async function sweepHoles(database: Pick<Database, 'read' | 'sweepSpool'>, signal: AbortSignal): Promise<boolean> {
+async function sweepHoles(
+  database: Pick<Database, 'read'> & Pick<DatabaseFiles, 'sweepSpool'>,
+  signal: AbortSignal,
+): Promise<boolean> {
   const [newest] = await database.read<{ file: number | null }>('select max(file) as file from spool_holes', [])
   let from = 0
   while (!signal.aborted) {

@@ -40,7 +40,7 @@ t.test('deleted bytes are overwritten, and a file without rows is removed unless
 t.test('a hole that another sweep has filled is passed over: other bytes may lie there', async (t) => {
   const { database, file } = await temporaryDatabase(t, { spool: true })
   await storeLarge(database, 'a', 'b')
-  await database.sweepSpool([{ file: 1, at: 0, bytes: LARGE_BYTES }])
+  await database.files?.sweepSpool([{ file: 1, at: 0, bytes: LARGE_BYTES }])
   t.ok(spoolFilesOf(file)[0]?.bytes.equals(Buffer.concat([largeMessage('a'), largeMessage('b')])))
 })
 

@@ -135,7 +135,7 @@ t.test('a batch that the disk does not take has no time of a sync, and the retur
   const batches: WrittenBatch[] = []
   database.onBatch((batch) => batches.push(batch))
   await t.rejects(database.commit([stateWrite('large', 'x'.repeat(2_000_000))]), { code: 'SQLITE_FULL' })
-  await database.reclaimPages(10)
+  await database.files?.reclaimPages(10)
   t.same(batches, [{ requests: 1, syncTime: null }])
 })
 
@@ -213,9 +213,9 @@ t.test('free pages go back to the file system in portions', async (t) => {
   await database.commit([stateWrite('large', 'x'.repeat(1_000_000))])
   const full = await pages()
   await database.commit([{ sql: 'delete from service_state', parameters: [] }])
-  await database.reclaimPages(100)
+  await database.files?.reclaimPages(100)
   t.equal(await pages(), full - 100)
-  await database.reclaimPages(1000)
+  await database.files?.reclaimPages(1000)
   t.ok((await pages()) < full - 200)
 })
 

@@ -5,6 +5,7 @@
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { isClickToken } from '../../base/mail/click-token.js'
+import { isUrl } from '../../base/storage/db/dialect.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { broadcastOfEmail } from '../../records/messages/broadcast-recipients.js'
 
@@ -38,7 +39,7 @@ const linkOfBroadcast = prepareRead<{ broadcastId: string; url: string }>()(({ d
     .selectFrom('broadcast_links')
     .select('broadcast_id')
     .where('broadcast_id', '=', slot('broadcastId'))
-    .where('url', '=', slot('url')),
+    .where(isUrl(slot('url'))),
 )
 
 /** Counts the links without variables. */

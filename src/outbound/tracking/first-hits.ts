@@ -6,6 +6,7 @@
  * The object knows what the planned batch adds to the log, so create one for each try of a batch, and plan one hit
  * after another.
  */
+import { sql } from 'kysely'
 import { jsonFlag, jsonText } from '../../base/storage/db/dialect.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
@@ -95,6 +96,6 @@ export const firstClickOf = prepareRead<{ workspaceId: string; emailId: string }
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')
-    .where(isMachine(), '=', 0)
+    .where(isMachine(), '=', sql.lit(0))
     .limit(1),
 )

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
+import { urlKey } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
 
@@ -42,22 +43,13 @@ const someOldLinkMetrics = prepareRead<Old>()(({ db, slot }) =>
   db.selectFrom('link_metrics').select('day').where(dayOfLink, '<', slot('day')).limit(1),
 )
 
-const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) =>
-  db
-    .deleteFrom('link_metrics')
-    .where((eb) =>
-      eb(
-        eb.refTuple('workspace_id', 'domain', 'day', 'url'),
-        'in',
-        eb
-          .selectFrom('link_metrics')
-          .select(['workspace_id', 'domain', 'day', 'url'])
-          .where(dayOfLink, '<', slot('day'))
-          .limit(BATCH_SIZE)
-          .$asTuple('workspace_id', 'domain', 'day', 'url'),
-      ),
-    ),
-)
+const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) => {
+  const key = sql`workspace_id, domain, day, ${urlKey()}`
+  return db.deleteFrom('link_metrics').where(
+    sql<boolean>`(${key}) in (select ${key} from link_metrics
+      where ${dayOfLink} < ${slot('day')} limit ${sql.lit(BATCH_SIZE)})`,
+  )
+})
 
 /** Removes some old rows. Resolves to true if there may be more. */
 export async function removeOldMetrics({ read, commit }: Store, now: number): Promise<boolean> {

@@ -8,8 +8,6 @@
  * line lists the queue; those written out in `storage/` come from what is passed to read and commit. Each is
  * explained on an empty database, as production plans it: without statistics.
  */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
@@ -19,6 +17,7 @@ import { registerSpooledBytes, spoolFolder } from '../../../src/base/storage/db/
 import type { Route } from '../../../src/servers/api/http/route/route.js'
 import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { loadAllModules } from '../../helpers/database/load-statements.js'
 import { type AllowedPlan, allowedPlans, smallTables } from '../../helpers/database/query-plans.js'
 
 const compiled = new Set<string>()
@@ -28,18 +27,6 @@ SqliteQueryCompiler.prototype.compileQuery = function (...given): CompiledQuery 
   const query = compileQuery.apply(this, given)
   compiled.add(query.sql)
   return query
-}
-
-/** These start their work when they are loaded, in a thread or a process of their own, or run in browsers. */
-const programs = /(?:-worker|-thread|main)\.ts$|^ui\//
-
-async function loadEverything(): Promise<void> {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  const isModule = (name: string): boolean =>
-    /(?<!\.d)\.ts$/.test(name) && !programs.test(name) && !name.startsWith('ui/')
-  for (const file of files.filter(isModule)) {
-    await import(join(process.cwd(), 'dist/src', file.replace(/ts$/, 'js')))
-  }
 }
 
 /** A value that the filter accepts; `numbers`: those to try, the first accepted one counts. */
@@ -80,7 +67,7 @@ function* queriesOf({ query }: Route, workspaceId: string): Generator<string> {
 t.test('no statement walks through or sorts a table that grows', async (t) => {
   const { file } = await temporaryDatabase(t)
   const ofMigrations = new Set(compiled)
-  await loadEverything()
+  await loadAllModules()
   for (const compile of preparedStatements) compile()
   const atLoad = compiled.size
   const { testDaemon } = await import('../../helpers/daemon/test-daemon.js')

@@ -99,6 +99,16 @@ export function firstPlace(): number | string {
   return pickByEngine<number | string>({ sqlite: 0, postgres: '' })
 }
 
+/** Whether the column `url`, with which the key of a table ends, is this URL. */
+export function isUrl(url: string): RawBuilder<boolean> {
+  return pickByEngine({ sqlite: sql<boolean>`url = ${url}`, postgres: sql<boolean>`url_key = key_of_url(${url})` })
+}
+
+/** The last column of such a key: PostgreSQL has a hash of the URL in it, because a key may not be long there. */
+export function urlKey(): RawBuilder<unknown> {
+  return pickByEngine({ sqlite: sql.raw('url'), postgres: sql.raw('url_key') })
+}
+
 /** The text in a field of the JSON object in `column`. Null if there is no such field. */
 export function jsonText(column: string, field: string): RawBuilder<string> {
   const ref = sql.ref(column)

@@ -21,6 +21,7 @@ import { parseArgs } from 'node:util'
 import { describe, describeCosts, sumOf } from './report.mjs'
 import { TestProcess } from './run-test-file.mjs'
 import { openSharedBrowser } from './shared-browser.mjs'
+import { openSharedPostgres } from './shared-postgres.mjs'
 import { createTemporaryFolder } from './temporary-folder.mjs'
 import { findTestFiles, rememberTimes } from './test-files.mjs'
 
@@ -35,6 +36,9 @@ const properties = {
 if (process.env.POSTHORN_TEST_READS !== undefined) {
   properties.POSTHORN_TEST_READS = process.env.POSTHORN_TEST_READS
   properties.POSTHORN_TEST_SEED = process.env.POSTHORN_TEST_SEED ?? String(Date.now() % 1_000_000)
+}
+if (process.env.POSTHORN_TEST_STORAGE !== undefined) {
+  properties.POSTHORN_TEST_STORAGE = process.env.POSTHORN_TEST_STORAGE
 }
 process.stdout.write(
   `${Object.entries(properties)
@@ -51,7 +55,9 @@ const files = await findTestFiles(root, { quick: values.quick, paths: positional
 // Files wait now and then, for a time limit or the disk: one more than there are processors fills that time.
 const atOnce = Math.max(2, availableParallelism()) + 1
 const browser = await openSharedBrowser(files.map(({ file }) => file))
-const environment = { ...properties, ...browser.environment, TMPDIR: createTemporaryFolder() }
+const folder = createTemporaryFolder()
+const server = await openSharedPostgres(properties.POSTHORN_TEST_STORAGE, folder)
+const environment = { ...properties, ...browser.environment, ...server.environment, TMPDIR: folder }
 const begun = performance.now()
 const waiting = [...files]
 const outcomes = []
@@ -105,7 +111,7 @@ async function settle(outcome) {
 await Promise.all(Array.from({ length: atOnce }, work))
 const settled = []
 for (const outcome of outcomes) settled.push(await settle(outcome))
-await browser.close()
+await Promise.all([browser.close(), server.close()])
 rememberTimes(settled)
 process.stdout.write(describeCosts(settled, (performance.now() - begun) / 1000))
 const totals = sumOf(settled)

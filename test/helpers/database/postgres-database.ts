@@ -14,7 +14,8 @@ import { readConnectionSettings } from '../../../src/base/storage/postgres/conne
 import { openPostgres, openPostgresStore } from '../../../src/base/storage/postgres/open-postgres.js'
 import { PostgresServer } from '../programs/postgres.js'
 
-const TEMPLATE = 'posthorn_template'
+/** The database from which those of tests are made. */
+export const TEMPLATE = 'posthorn_template'
 /** As storage.schema has it where nothing is set. */
 const SCHEMA = 'posthorn'
 
@@ -25,7 +26,7 @@ let made = 0
 /** The address of a database on the server of this process. */
 async function addressOf(database: string): Promise<string> {
   const shared = process.env['POSTHORN_TEST_POSTGRES']
-  if (shared !== undefined && isShared) return `${shared}/${database}`
+  if (shared !== undefined && isShared) return shared + database
   started ??= startServer()
   return (await started).urlOf(database)
 }

@@ -1,4 +1,8 @@
-/** Group commit in PostgreSQL: what resolves is stored, what rejects is not, whatever happens to the connection. */
+/**
+ * Group commit in PostgreSQL: what resolves is stored, what rejects is not, whatever happens to the connection.
+ *
+ * Runs alone: it sets the engine of its process.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'

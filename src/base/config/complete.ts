@@ -11,6 +11,7 @@ import type { Network } from '../platform/ip-address.js'
 import { type ApiListenAddress, parseHostName } from './network-values.js'
 import { builtInPlans, type Plans } from './plans.js'
 import type { Settings } from './schema.js'
+import { resolveSecretFile } from './secret-files.js'
 
 export interface Machine {
   readonly hostname: string
@@ -18,6 +19,8 @@ export interface Machine {
   readonly isRoot: boolean
   /** $XDG_STATE_HOME, if it is set. */
   readonly stateHome: string | undefined
+  /** $CREDENTIALS_DIRECTORY, if it is set. */
+  readonly credentials?: string | undefined
 }
 
 type Frozen<T> = T extends string | Network | URL ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T
@@ -91,7 +94,8 @@ export function hostInZone(label: string, zone: string): string {
 
 /** `folder` is the folder of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, api, limits, sms, standby, doctor } = settings
+  const { service, tls, api, limits, sms, standby, storage, doctor } = settings
+  const { credentials } = machine
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
   return deepFreeze({
@@ -120,6 +124,11 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       backup_folder: doctor.backup_folder === '' ? null : resolve(folder, doctor.backup_folder),
     },
     standby: { ...standby, folder: standby.folder === '' ? '' : resolve(folder, standby.folder) },
+    storage: {
+      ...storage,
+      password_file: storage.password_file === '' ? '' : resolveSecretFile(storage.password_file, { folder, credentials }),
+      ca_file: storage.ca_file === '' ? '' : resolve(folder, storage.ca_file),
+    },
     api: {
       ...api,
       listen: api.listen.map((address) =>

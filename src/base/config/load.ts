@@ -163,5 +163,6 @@ function describeMachine(env: Env): Machine {
     home: env['HOME'] || homedir(),
     isRoot: process.getuid?.() === 0,
     stateHome: env['XDG_STATE_HOME'],
+    credentials: env['CREDENTIALS_DIRECTORY'],
   }
 }

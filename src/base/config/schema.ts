@@ -221,6 +221,14 @@ const standby = section({
   keep: value.count(1, 100).prefault(2),
 })
 
+const storage = section({
+  url: value.text.prefault(''),
+  password_file: value.pathOrNone.prefault(''),
+  ca_file: value.pathOrNone.prefault(''),
+  schema: value.text.prefault('posthorn'),
+  connections: value.count(1, 32).prefault(4),
+})
+
 /** One plan of `limits.plans`. */
 export const plan = section({
   requests_per_second: value.count(1, 1_000_000).optional(),
@@ -283,6 +291,7 @@ export const settings = section({
   sms: sms.prefault({}),
   retention: retention.prefault({}),
   standby: standby.prefault({}),
+  storage: storage.prefault({}),
   limits: limits.prefault({}),
   doctor: doctor.prefault({}),
   log: log.prefault({}),

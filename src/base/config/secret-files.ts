@@ -123,9 +123,7 @@ interface SecretFile {
 /** Null if a credential that is not there, and need not be. */
 function readSecret(path: string, { folder, credentials, needsCredentials }: SecretSource): SecretFile | null {
   const isCredential = path.startsWith(CREDENTIALS)
-  const file = isCredential
-    ? resolve(credentials ?? UNIT_CREDENTIALS, path.slice(CREDENTIALS.length))
-    : resolve(folder, path)
+  const file = resolveSecretFile(path, { folder, credentials })
   try {
     const found = statSync(file)
     // A pipe could keep the daemon waiting.
@@ -138,6 +136,12 @@ function readSecret(path: string, { folder, credentials, needsCredentials }: Sec
     if (isCredential && !needsCredentials) return null
     throw new UnusableSecret(`found ${JSON.stringify(path)}, which cannot be read: ${errorMessageOf(error)}`)
   }
+}
+
+export function resolveSecretFile(path: string, { folder, credentials }: Omit<SecretSource, 'needsCredentials'>): string {
+  return path.startsWith(CREDENTIALS)
+    ? resolve(credentials ?? UNIT_CREDENTIALS, path.slice(CREDENTIALS.length))
+    : resolve(folder, path)
 }
 
 function isReadableByAll(file: string): boolean {

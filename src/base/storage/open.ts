@@ -26,6 +26,7 @@ import type { Read } from './db/prepared.js'
 import { EarlierDatabase } from './db/schema-errors.js'
 import { StatementCache } from './db/statement-cache.js'
 import { toStorageError } from './health/faults.js'
+import { measureFiles } from './health/measure-files.js'
 import { delayForTests } from './late-reads.js'
 import { ReadThreads } from './read-threads.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
@@ -59,9 +60,11 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   try {
     const writer = await Writer.open(options)
     const threads = new ReadThreads(options.file)
+    const readHere = createRead(reader)
     return {
-      read: Object.assign(delayForTests(createRead(reader)), { elsewhere: threads.read.bind(threads) }),
+      read: Object.assign(delayForTests(readHere), { elsewhere: threads.read.bind(threads) }),
       commit: (writes, options) => writer.commit(writes, options),
+      measure: () => measureFiles(options.file, readHere),
       files: {
         reclaimPages: (pages) => writer.reclaimPages(pages),
         purgeLog: (options) => writer.purgeLog(options),

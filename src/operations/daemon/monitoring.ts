@@ -2,7 +2,6 @@
 
 import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
-import { databaseFile } from '../../base/storage/open.js'
 import { readStandbyStatus, standbyLag } from '../../base/storage/standby/standby-status.js'
 import { listRunningBroadcasts } from '../../outbound/broadcasts/active-broadcasts.js'
 import type { WatchedCertificate } from '../certificates/expiry-watch.js'
@@ -54,7 +53,7 @@ export async function openMonitoring(
     mx: () => listeners.mx.connections(),
     rest: countApiConnections,
   })
-  reportStorage(metrics, { database, folder, file: databaseFile(folder), hasDiskSpace })
+  reportStorage(metrics, { database, folder, hasDiskSpace })
   reportService(metrics, {
     ...{ read, version, certificateOf },
     listBroadcasts: () => listRunningBroadcasts(read),

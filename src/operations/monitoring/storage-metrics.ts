@@ -1,8 +1,6 @@
 /** The database: commits with their batches and the time of their sync, sizes of files, free space. */
-import { stat } from 'node:fs/promises'
 import { readDiskSpace } from '../../base/platform/disk-space.js'
-import { countFreePages, type Database, PAGE_BYTES, type WrittenBatch } from '../../base/storage/db/database.js'
-import { measureSpool, spoolFolder } from '../../base/storage/db/spool-files.js'
+import type { Database, WrittenBatch } from '../../base/storage/db/database.js'
 import type { Metrics } from './registry.js'
 
 export interface StorageObservers {
@@ -39,13 +37,12 @@ export function createStorageObservers(metrics: Metrics): StorageObservers {
 }
 
 interface ReportedStorage {
-  readonly database: Pick<Database, 'read' | 'countCommits'>
-  readonly file: string
+  readonly database: Pick<Database, 'measure' | 'countCommits'>
   readonly folder: string
   readonly hasDiskSpace: () => boolean
 }
 
-export function reportStorage(metrics: Metrics, { database, file, folder, hasDiskSpace }: ReportedStorage): void {
+export function reportStorage(metrics: Metrics, { database, folder, hasDiskSpace }: ReportedStorage): void {
   const commits = metrics.counter({
     name: 'posthorn_commits_total',
     help: 'Commits: one transaction and one fdatasync each.',
@@ -73,20 +70,13 @@ export function reportStorage(metrics: Metrics, { database, file, folder, hasDis
   metrics.onScrape(async () => {
     commits.setTotal([], database.countCommits())
     setAccepts(hasDiskSpace() ? 1 : 0)
-    setUnused((await countFreePages(database.read)) * PAGE_BYTES)
-    setSize(await sizeOf(file))
-    setWal(await sizeOf(`${file}-wal`))
-    setSpool(await measureSpool(spoolFolder(file)))
+    const sizes = await database.measure()
+    setUnused(sizes.free)
+    setSize(sizes.database)
+    setWal(sizes.wal)
+    setSpool(sizes.spool)
     const { free, total } = await readDiskSpace(folder)
     setFree(free)
     setTotal(total)
   })
-}
-
-/** 0 if there is no such file. */
-async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  )
 }

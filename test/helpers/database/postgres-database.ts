@@ -93,7 +93,29 @@ export async function openTestPostgres(
     },
   })
   t.teardown(() => database.close())
-  return database
+  return withPlainParameters(database)
+}
+
+/** Statements that tests write out name their parameters as SQLite does. */
+function withPlainParameters(database: Database): Database {
+  const read: Database['read'] = Object.assign(
+    <Row>(sql: string, parameters: readonly unknown[]) => database.read<Row>(numberParameters(sql), parameters),
+    database.read.elsewhere === undefined ? {} : { elsewhere: database.read.elsewhere },
+  )
+  const commit: Database['commit'] = (writes, options) =>
+    database.commit(
+      writes.map((write) => ({ ...write, sql: numberParameters(write.sql) })),
+      options,
+    )
+  return { ...database, read, commit }
+}
+
+function numberParameters(sql: string): string {
+  let number = 0
+  return sql.replace(/\?/g, () => {
+    number += 1
+    return `$${number}`
+  })
 }
 
 async function runAsAdmin(url: string, sql: string): Promise<void> {

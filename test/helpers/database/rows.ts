@@ -2,8 +2,11 @@
  * Any row of any table, from the schema itself: columns that are not given and must not be null get a value of their
  * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here.
  */
+import SQLite from 'better-sqlite3'
+import { engineInUse } from '../../../src/base/storage/db/engine.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
+import { schema } from '../../../src/base/storage/schema/schema.js'
 
 interface Column {
   readonly name: string
@@ -27,6 +30,7 @@ export type RowOf = (table: string, given: Readonly<Record<string, unknown>>) =>
 
 export function rowOf(read: Read): RowOf {
   let serial = 0
+  if (engineInUse() === 'postgres') read = readOfSchema()
   return async (table, given) => {
     const allowed = await allowedWords(read, table)
     const columns = (await columnsOf(read, table)).filter(
@@ -50,4 +54,11 @@ async function allowedWords(read: Read, table: string): Promise<Map<string, stri
   const [schema] = await read<{ sql: string }>('select sql from sqlite_schema where name = ?', [table])
   const checks = schema?.sql.matchAll(/check \((\w+) in \('(\w+)'/g) ?? []
   return new Map([...checks].map((check) => [check[1] ?? '', check[2] ?? '']))
+}
+
+/** Reads an empty database of SQLite with the same tables, because an engine behind a network describes them otherwise. */
+function readOfSchema(): Read {
+  const db = new SQLite(':memory:')
+  for (const statement of schema) db.exec(statement)
+  return <Row>(sql: string, parameters: readonly unknown[]) => db.prepare<unknown[], Row>(sql).all(...parameters)
 }

@@ -22,6 +22,17 @@ export interface WrittenBatch {
   readonly syncTime: number | null
 }
 
+/** Bytes of the database and of what belongs to it; 0 for what this engine does not have. */
+export interface DatabaseSizes {
+  readonly database: number
+  /** The write-ahead log. */
+  readonly wal: number
+  /** The spool files, which hold large messages. */
+  readonly spool: number
+  /** Empty pages within the database, which the next rows fill. */
+  readonly free: number
+}
+
 export interface Database extends Store {
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
@@ -31,6 +42,7 @@ export interface Database extends Store {
   readonly onBatch: (listener: (batch: WrittenBatch) => void) => void
   /** Milliseconds in which the writer thread was busy, since its start. */
   readonly readBusyTime: () => number
+  readonly measure: () => Promise<DatabaseSizes>
   /** Null if the database is a server's, which does all of that itself. */
   readonly files: DatabaseFiles | null
   /** Completes pending requests, then closes all connections. */

@@ -6,7 +6,7 @@
  */
 import type { Log } from '../../platform/log.js'
 import { announceChange, readAnnouncedChange } from '../db/change-acknowledgement.js'
-import type { Database, WrittenBatch } from '../db/database.js'
+import type { Database, DatabaseSizes, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
 import type { Read } from '../db/prepared.js'
 import type { Write } from '../db/write.js'
@@ -59,6 +59,7 @@ export async function openPostgres({ settings, connections, node, log, onTaken }
   return {
     read: readers.read,
     commit: (writes) => writer.commit(writes),
+    measure: () => measureDatabase(readers.read),
     files: null,
     onForeignCommit: (listener) => announcements.onChange(listener),
     countCommits: () => writer.countCommits(),
@@ -70,6 +71,11 @@ export async function openPostgres({ settings, connections, node, log, onTaken }
       await readers.close()
     },
   }
+}
+
+async function measureDatabase(read: Read): Promise<DatabaseSizes> {
+  const [row] = await read<{ bytes: number }>('select pg_database_size(current_database()) as bytes', [])
+  return { database: row?.bytes ?? 0, wal: 0, spool: 0, free: 0 }
 }
 
 /** Opens it for a command, whose commits are not gathered. */

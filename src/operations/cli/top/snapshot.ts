@@ -4,13 +4,12 @@
  * Each read is an index range of bounded length. What takes longer is read less often than the screen is drawn: the last
  * hour every ten seconds, the census of the queue when it has rested.
  */
-import { stat } from 'node:fs/promises'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
-import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.js'
+import { measureFiles } from '../../../base/storage/health/measure-files.js'
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { databaseFile } from '../../../base/storage/open.js'
 import { listLargest } from '../../../records/messages/queue/entry-groups.js'
@@ -109,7 +108,7 @@ export class Snapshots {
       senders: await nameSenders(db, senders),
       inbound: await readInboundVerdicts(db, now),
       webhooks: { enabled, failing, behind },
-      disk: await readDisk(folder),
+      disk: await readDisk(db, folder),
     }
   }
 
@@ -143,16 +142,10 @@ async function nameSenders(read: Read, senders: Activity['senders']): Promise<To
   return senders.map((sender) => ({ ...sender, name: names.get(sender.workspace_id) ?? '' }))
 }
 
-async function readDisk(folder: string): Promise<TopSnapshot['disk']> {
-  const file = databaseFile(folder)
-  const sizeOf = (path: string): Promise<number> =>
-    stat(path).then(
-      ({ size }) => size,
-      () => 0,
-    )
+async function readDisk(read: Read, folder: string): Promise<TopSnapshot['disk']> {
   const { free, total } = await readDiskSpace(folder)
-  const [database, wal] = [await sizeOf(file), await sizeOf(`${file}-wal`)]
-  return { free, total, database, wal, spool: await measureSpool(spoolFolder(file)) }
+  const { database, wal, spool } = await measureFiles(databaseFile(folder), read)
+  return { free, total, database, wal, spool }
 }
 
 /** Counts the spam verdicts of the newest inbound messages of the last hour. */

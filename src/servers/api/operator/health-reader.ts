@@ -1,15 +1,12 @@
 /** Reads how the service is: process, storage, certificate, queue, webhooks and listeners, each as it is now. */
 import { X509Certificate } from 'node:crypto'
-import { stat } from 'node:fs/promises'
 import type { StartSettings } from '../../../base/config/live-config.js'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import type { ProcessMeter } from '../../../base/platform/processes/process-meter.js'
 import { certificateExpiry, type TlsFiles } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
-import { countFreePages, type Database, PAGE_BYTES } from '../../../base/storage/db/database.js'
-import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.js'
-import { databaseFile } from '../../../base/storage/open.js'
+import type { Database } from '../../../base/storage/db/database.js'
 import type { QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import type { ApiEndpoint } from '../http/server/listener.js'
@@ -70,26 +67,16 @@ function describeProcess(
 }
 
 async function readStorage({ config, database, hasDiskSpace }: HealthDeps): Promise<Health['storage']> {
-  const file = databaseFile(config.service.data_dir)
   const { free, total } = await readDiskSpace(config.service.data_dir)
+  const { free: freeInDatabase, ...sizes } = await database.measure()
   return {
-    database: await sizeOf(file),
-    wal: await sizeOf(`${file}-wal`),
-    spool: await measureSpool(spoolFolder(file)),
-    free_in_database: (await countFreePages(database.read)) * PAGE_BYTES,
+    ...sizes,
+    free_in_database: freeInDatabase,
     disk_free: free,
     disk_total: total,
     accepts_mail: hasDiskSpace(),
     commits: database.countCommits(),
   }
-}
-
-/** 0 if there is no such file. */
-async function sizeOf(file: string): Promise<number> {
-  return stat(file).then(
-    ({ size }) => size,
-    () => 0,
-  )
 }
 
 function describeCertificate({ cert }: Pick<TlsFiles, 'cert'>): Health['certificate'] {

@@ -2,7 +2,7 @@
  * Connections for reads. A read goes to the connection with the fewest unanswered ones; a further connection is opened
  * when all are in use.
  *
- * A connection that is lost is opened again after a pause, and its reads are repeated on another one. During an outage a
+ * A connection that is lost is opened again after a pause, and its reads are repeated once on another one. During an outage a
  * read is rejected as a `StorageFault` within `PATIENCE`, and the number of reads that wait is bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,12 +12,15 @@ import type { Statement, StatementResult } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
 import { type Connect, ServerPulse } from './server-pulse.js'
+import type { Row } from './wire-values.js'
 
 /** Milliseconds for which a read waits for a server. */
 const PATIENCE = 1_900
 /** Milliseconds before a connection is opened again; they double with each failure. */
 const MIN_PAUSE = 50
 const MAX_PAUSE = 2_000
+/** A read that has lost so many connections may be the reason, so it is not repeated. */
+const MAX_LOSSES = 2
 /** Classes of SQLSTATE that say that the server cannot work now, whatever the statement is. */
 const OUTAGES = ['08', '53', '57P', '58']
 
@@ -47,19 +50,19 @@ export class ConnectionPool {
     return this.open.size
   }
 
-  async read<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
-    const [rows = []] = await this.readTogether<Row>([{ sql, parameters }])
+  async read(sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    const [rows = []] = await this.readTogether([{ sql, parameters }])
     return rows
   }
 
   /** Reads in one round trip. If one read fails, all do. */
-  async readTogether<Row>(queries: readonly Statement[]): Promise<Row[][]> {
+  async readTogether(queries: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
     if (this.reads >= this.maxReads) throw new StorageFault('BUSY', `${this.reads} reads wait for PostgreSQL already`)
     this.reads++
     this.pulse ??= this.startPulse()
     try {
       const results = await this.readWithin(queries, performance.now() + PATIENCE)
-      return results.map(({ rows }) => rows as Row[])
+      return results.map(({ rows }) => rows)
     } finally {
       this.reads--
     }
@@ -86,13 +89,15 @@ export class ConnectionPool {
   }
 
   private async readWithin(queries: readonly Statement[], until: number): Promise<readonly StatementResult[]> {
-    for (;;) {
+    for (let losses = 0; ; ) {
       const connection = this.pick() ?? (await this.waitForConnection(until))
       try {
         return await connection.run(queries)
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw toFault(error)
         this.lastFailure = error
+        if (error.wasSent) losses++
+        if (losses === MAX_LOSSES) throw toFault(error)
       }
     }
   }

@@ -1,5 +1,5 @@
 /**
- * What a connection to PostgreSQL needs, from the settings of `[storage]`.
+ * The settings of `[storage]` become what a connection to PostgreSQL needs.
  *
  * `sslmode` means what it does in libpq: `prefer` and `require` encrypt and verify nothing, but `require` with trusted
  * certificates verifies as `verify-ca` does. Where it is absent, the certificate and the name are verified, except on
@@ -14,7 +14,7 @@ import { ConnectionSettingsError, type HostAddress, parseConnectionUrl, type Tls
 import { findPassword, type PasswordSources, type PostgresEnvironment } from './passwords.js'
 
 /** The keys of `[storage]`. A path is absolute, and empty for none. */
-export interface StorageSettings {
+interface StorageSettings {
   readonly url: string
   readonly passwordFile: string
   readonly caFile: string

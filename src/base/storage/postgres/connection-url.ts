@@ -17,7 +17,7 @@ export interface HostAddress {
   readonly port: number
 }
 
-export interface ConnectionUrl {
+interface ConnectionUrl {
   readonly hosts: readonly HostAddress[]
   readonly user: string | undefined
   readonly password: string | undefined
@@ -153,7 +153,11 @@ function readSeconds(text: string | undefined, refuse: Refuse): number | undefin
   return Number(text) * 1000
 }
 
-/** The URL for a person to read. */
+/** The URL for a person to read. What follows the first colon of the login may be a password, up to the last @. */
 export function hidePassword(url: string): string {
-  return url.replace(/(:\/\/[^:@/?]*):.*@/s, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***')
+  const begin = url.indexOf('://') + 3
+  const colon = url.indexOf(':', begin)
+  const end = url.lastIndexOf('@')
+  const shown = colon !== -1 && colon < end ? `${url.slice(0, colon)}:***${url.slice(end)}` : url
+  return shown.replace(/([?&]password=)[^&#]*/gi, '$1***')
 }

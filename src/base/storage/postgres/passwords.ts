@@ -33,7 +33,7 @@ export async function findPassword(sources: PasswordSources, address: HostAddres
   return given === undefined || given === '' ? searchPgpass(sources, address) : given
 }
 
-export async function readPasswordFile(path: string): Promise<string> {
+async function readPasswordFile(path: string): Promise<string> {
   const allowed = 'a readable file with the password alone'
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     const found = `found "${path}", which cannot be read (${errorCodeOf(error)})`
@@ -48,10 +48,10 @@ async function searchPgpass(sources: PasswordSources, address: HostAddress): Pro
   const { PGPASSFILE, HOME } = sources.environment
   const path = PGPASSFILE || join(HOME || '/', '.pgpass')
   const { lines, reason } = await readPgpass(path)
-  const wanted = [nameOf(address), String(address.port), sources.database, sources.user]
+  const asked = [nameOf(address), String(address.port), sources.database, sources.user]
   for (const line of lines) {
     const [password, ...fields] = splitFields(line).reverse()
-    if (fields.length === 4 && fields.reverse().every((field, index) => field === '*' || field === wanted[index])) {
+    if (fields.length === 4 && fields.reverse().every((field, index) => field === '*' || field === asked[index])) {
       return password ?? ''
     }
   }

@@ -23,7 +23,7 @@ const MAX_END = 1_000
 /** The server refuses a prepared statement that it took before: its rows have changed, or it is gone. */
 const STALE = new Set(['0A000', '26000'])
 
-export interface PipelineOptions {
+interface PipelineOptions {
   /** Milliseconds without a byte from the server, while runs wait, after which the connection is given up. */
   readonly maxSilence: number
   /** Prepared statements that the server holds for this connection. */

@@ -11,11 +11,11 @@ import { createSelfSigned } from '../../../helpers/certificates.js'
 import { freePort } from '../../../helpers/free-port.js'
 import { PostgresServer, withoutPostgres } from '../../../helpers/programs/postgres.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'connect-'))
-const server = withoutPostgres ? null : await PostgresServer.start({ folder: join(folder, 'first') })
+const [folder, other] = [mkdtempSync(join(tmpdir(), 'connect-')), mkdtempSync(join(tmpdir(), 'standby-'))]
+const server = withoutPostgres ? null : await PostgresServer.start({ folder })
 t.teardown(async () => {
   await server?.stop('immediate')
-  rmSync(folder, { recursive: true, force: true })
+  for (const path of [folder, other]) rmSync(path, { recursive: true, force: true })
 })
 
 const port = server?.port ?? 0
@@ -45,7 +45,7 @@ async function readOne(connection: PipelinedConnection, sql: string): Promise<un
 
 /** The server gets a certificate for `localhost`, and a role that needs a password. */
 async function protect(t: Test): Promise<string> {
-  const data = join(folder, 'first', 'data')
+  const data = join(folder, 'data')
   const { cert, key } = await createSelfSigned(['localhost'])
   const { uid, gid } = statSync(data)
   for (const [name, text] of Object.entries({ 'server.crt': cert, 'server.key': key })) {
@@ -73,11 +73,8 @@ t.test('the session', { skip: withoutPostgres }, async (t) => {
   const values = await Promise.all(
     [...settings, 'timezone', 'application_name'].map((name) => readOne(connection, `show ${name}`)),
   )
-  t.same(values, ['mail_2', '1234ms', '2345ms', '3456ms', 'UTC', 'posthorn'])
-  t.equal(
-    await readOne(await connect(t, `postgres://postgres@/postgres?host=${folder}/first&port=${port}`), 'select 1'),
-    1,
-  )
+  t.same(values, ['"mail_2"', '1234ms', '2345ms', '3456ms', 'UTC', 'posthorn'])
+  t.equal(await readOne(await connect(t, `postgres://postgres@/postgres?host=${folder}&port=${port}`), 'select 1'), 1)
 })
 
 t.test('passwords and certificates', { skip: withoutPostgres }, async (t) => {
@@ -156,13 +153,13 @@ t.test('servers that do not answer are left out within a limit', { skip: without
 
 t.test('a standby is left out until it is promoted', { skip: withoutPostgres }, async (t) => {
   if (server === null) return
-  const standby = await server.startStandby({ folder: join(folder, 'second') })
+  const standby = await server.startStandby({ folder: other })
   t.teardown(() => standby.stop('immediate'))
   const url = `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${port}/postgres?target_session_attrs=read-write`
   const servers = serversOf(url)
   const first = await servers.connect()
   t.equal(Number(await readOne(first, `select current_setting('port')`)), port)
-  await t.rejects(serversOf(standby.urlOf()).connect(), (error: unknown) => error instanceof NoServer)
+  await t.rejects(serversOf(standby.urlOf()).connect(), NoServer)
   await t.rejects(serversOf(standby.urlOf()).connect(), /127\.0\.0\.1:\d+ is a standby, which takes no writes$/)
 
   await readOne(first, `select set_config('x.y', '1', false)`)

@@ -49,14 +49,13 @@ t.test('reads go to connections that have none', { skip: withoutPostgres }, asyn
   const { pool } = openPool(t)
   t.same(await pool.read('select $1::bigint as a', [5]), [{ a: 5 }])
   t.equal(pool.size, 1, 'one is enough for one read after the other')
-  const readMany = () =>
-    Promise.all(Array.from({ length: 20 }, () => pool.read<{ pid: number }>('select pg_backend_pid() as pid', [])))
+  const readMany = () => Promise.all(Array.from({ length: 20 }, () => pool.read('select pg_backend_pid() as pid', [])))
   await readMany()
   await pause(100)
   t.equal(pool.size, 3)
   const slow = pool.read('select pg_sleep(0.5)', [])
   const pids = await readMany()
-  t.equal(new Set(pids.map(([row]) => row?.pid)).size, 3)
+  t.equal(new Set(pids.map(([row]) => row?.['pid'])).size, 3)
   await slow
   t.same(
     await pool.readTogether([
@@ -76,12 +75,22 @@ t.test('errors of a statement are no outage', { skip: withoutPostgres }, async (
 
 t.test('a connection that is lost is opened again, and its reads repeated', { skip: withoutPostgres }, async (t) => {
   const { pool } = openPool(t)
-  const [row] = await pool.read<{ pid: number }>('select pg_backend_pid() as pid', [])
+  const [row] = await pool.read('select pg_backend_pid() as pid', [])
   const reads = Array.from({ length: 10 }, () => pool.read('select pg_sleep(0.01)', []))
   await pause(20)
-  const terminate = openPool(t).pool.read('select pg_terminate_backend($1)', [row?.pid])
+  const terminate = openPool(t).pool.read('select pg_terminate_backend($1)', [row?.['pid']])
   t.equal((await Promise.all(reads)).length, 10)
   await terminate
+})
+
+t.test('a read that ends its connections is not repeated for ever', { skip: withoutPostgres }, async (t) => {
+  const { pool, asked } = openPool(t)
+  await t.rejects(pool.read('select pg_terminate_backend(pg_backend_pid())', []), {
+    name: 'StorageFault',
+    code: 'CONNECTION_LOST',
+    message: /PostgreSQL is away: .*\(57P01\)/,
+  })
+  t.ok(asked() < 6, `${asked()} connections`)
 })
 
 t.test('the number of reads is bounded', { skip: withoutPostgres }, async (t) => {

@@ -7,7 +7,7 @@ import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 import { type ConnectionLimits, PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
 import { readConnectionSettings } from '../../../../src/base/storage/postgres/connection-settings.js'
 import type { PipelinedConnection } from '../../../../src/base/storage/postgres/pipelined-connection.js'
-import { ConnectionLost, ServerError, UnsendableValue } from '../../../../src/base/storage/postgres/server-errors.js'
+import { ConnectionLost, UnsendableValue } from '../../../../src/base/storage/postgres/server-errors.js'
 import { PostgresServer, withoutPostgres } from '../../../helpers/programs/postgres.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'pipeline-'))
@@ -95,17 +95,8 @@ t.test('values keep their types', { skip: withoutPostgres }, async (t) => {
     ),
     { a: bytes, b: bytes, c: Buffer.concat([bytes, large, bytes]), d: Buffer.alloc(0), e: null },
   )
-  t.same(
-    await read(
-      'select $1::text as a, $2::bigint as b, $3::boolean as c, $4::bigint as d, $5::float8 as e',
-      ['ä€😀'].join(''),
-      -5,
-      true,
-      true,
-      1e-7,
-    ),
-    { a: 'ä€😀', b: -5, c: 1, d: 1, e: 1e-7 },
-  )
+  const others = 'select $1::text as a, $2::bigint as b, $3::boolean as c, $4::bigint as d, $5::float8 as e'
+  t.same(await read(others, 'ä€😀', -5, true, true, 1e-7), { a: 'ä€😀', b: -5, c: 1, d: 1, e: 1e-7 })
   await t.rejects(read('select 9007199254740993::bigint as a'), RangeError, 'a number that JavaScript does not have')
   t.same(await read('select 1 as a'), { a: 1 }, 'the connection goes on')
 })
@@ -296,7 +287,6 @@ t.test('a server that closes a connection says why', { skip: withoutPostgres }, 
   const run = connection.run([insert(1), say('select pg_sleep(10)')])
   await other.run([say('select pg_sleep(0.1)'), say('select pg_terminate_backend($1)', pid)])
   await t.rejects(run, { name: 'ConnectionLost', message: /outcome is unknown: .*administrator command \(57P01\)/ })
-  t.notOk(run instanceof ServerError)
 })
 
 t.test('closing waits for the answers', { skip: withoutPostgres }, async (t) => {

@@ -1,7 +1,7 @@
 /** Counts emails by status, and those of a broadcast, for each statement that changes emails. */
 import { countedStatuses } from '../../schema/broadcasts.js'
 import { isListed } from '../../schema/emails.js'
-import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from '../statement-triggers.js'
+import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
 /** What these rows count: under their status, and in the lists that depend on recipients. */
 const countedIn = (rows: string, sign: '' | '-'): string => `
@@ -57,12 +57,7 @@ const changedEmails = `select new_row.broadcast_id, ${countedStatuses
   from old_rows as old_row join new_rows as new_row using (id) where new_row.broadcast_id is not null`
 
 export const broadcastCounts: Totals = {
-  replaces: [
-    'broadcast_emails_come',
-    'broadcast_emails_change',
-    'broadcast_emails_opened',
-    'broadcast_emails_clicked',
-  ],
+  replaces: ['broadcast_emails_come', 'broadcast_emails_change', 'broadcast_emails_opened', 'broadcast_emails_clicked'],
   statements: [
     ...createStatementTrigger({
       name: 'broadcast_counts_come',
@@ -73,7 +68,8 @@ export const broadcastCounts: Totals = {
         key: ['broadcast_id', 'workspace_id'],
         identity: ['broadcast_id'],
         sums: ['recipients', 'queued'],
-        query: 'select broadcast_id, workspace_id, 1 as recipients, 1 as queued from added where broadcast_id is not null',
+        query:
+          'select broadcast_id, workspace_id, 1 as recipients, 1 as queued from added where broadcast_id is not null',
       }),
     }),
     ...createStatementTrigger({

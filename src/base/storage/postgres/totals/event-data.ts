@@ -1,7 +1,6 @@
 /** Reads values from the payload of an event. `row` is a prefix such as `event.`. */
 
-export const isMachine = (row: string): string =>
-  `coalesce(${row}data::json ->> 'machine', 'false') in ('true', '1')`
+export const isMachine = (row: string): string => `coalesce(${row}data::json ->> 'machine', 'false') in ('true', '1')`
 
 export const urlOf = (row: string): string => `(${row}data::json ->> 'url')`
 

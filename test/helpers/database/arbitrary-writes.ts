@@ -18,11 +18,25 @@ const ofUser: Target['given'] = (n) => ({ user_id: `users-${n % 4}` })
 
 const targets: Readonly<Record<string, Target>> = {
   contacts: target(
-    (n) => ({ workspace_id: workspaceOf(n), audience_id: n % 3 === 0 ? null : `a${n % 3}`, subscribed: n % 4 > 0 ? 1 : 0 }),
-    ['subscribed = 0', 'subscribed = 1', `audience_id = 'a1'`, 'audience_id = null', `audience_id = 'a2', subscribed = 1`],
+    (n) => ({
+      workspace_id: workspaceOf(n),
+      audience_id: n % 3 === 0 ? null : `a${n % 3}`,
+      subscribed: n % 4 > 0 ? 1 : 0,
+    }),
+    [
+      'subscribed = 0',
+      'subscribed = 1',
+      `audience_id = 'a1'`,
+      'audience_id = null',
+      `audience_id = 'a2', subscribed = 1`,
+    ],
   ),
   broadcast_messages: target(
-    (n) => ({ workspace_id: workspaceOf(n), broadcast_id: `broadcast_counts-${n % 2}`, unsubscribed_contact: `contacts-${n}` }),
+    (n) => ({
+      workspace_id: workspaceOf(n),
+      broadcast_id: `broadcast_counts-${n % 2}`,
+      unsubscribed_contact: `contacts-${n}`,
+    }),
     ['unsubscribed_at = 1', 'unsubscribed_at = 2', 'unsubscribed_at = null', 'slots = null'],
     'email_id',
   ),
@@ -47,13 +61,14 @@ const targets: Readonly<Record<string, Target>> = {
   domain_reports: target((n) => ({ workspace_id: workspaceOf(n), domain_id: `domains-${n}` }), []),
   domain_report_rows: target((n) => ({ report_id: `domain_reports-${n}` }), [], 'report_id'),
   forward_rules: target(ofWorkspace, ['enabled = 1']),
-  members: target((n) => ({ workspace_id: workspaceOf(n), user_id: `users-${n}`, role: n % 3 === 0 ? 'member' : 'admin' }), [
-    `role = 'member'`,
-    `role = 'admin'`,
-  ]),
-  invitations: target((n) => ({ workspace_id: workspaceOf(n), invited_by: `users-${n}`, status: 'pending' }), [
-    `status = 'accepted'`,
-  ]),
+  members: target(
+    (n) => ({ workspace_id: workspaceOf(n), user_id: `users-${n}`, role: n % 3 === 0 ? 'member' : 'admin' }),
+    [`role = 'member'`, `role = 'admin'`],
+  ),
+  invitations: target(
+    (n) => ({ workspace_id: workspaceOf(n), invited_by: `users-${n}`, status: 'pending' }),
+    [`status = 'accepted'`],
+  ),
   service_state: target((n) => (n === 0 ? { key: 'operator_workspace' } : {}), [`value = 'other'`], 'key'),
   suppressions: target(ofWorkspace, [`reason = 'manual'`]),
   templates: target(ofWorkspace, ['version = 2']),

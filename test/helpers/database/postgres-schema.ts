@@ -13,14 +13,17 @@ export type Row = Readonly<Record<string, unknown>>
 export class PostgresSchema {
   private readonly calls = new Map<string, number>()
 
-  private constructor(private readonly client: pg.Client) {}
+  private constructor(
+    private readonly server: PostgresServer,
+    private readonly client: pg.Client,
+  ) {}
 
   /** The server counts the calls of each function, for `callsOfFunctions`. */
   static async start(t: Pick<Test, 'teardown'>): Promise<PostgresSchema> {
     const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
     const server = await PostgresServer.start({ folder: join(folder, 'server'), settings: ['track_functions=pl'] })
-    const schema = new PostgresSchema(await connect(server))
+    const schema = new PostgresSchema(server, await connect(server))
     t.teardown(async () => {
       await schema.client.end()
       await server.stop()
@@ -43,6 +46,11 @@ export class PostgresSchema {
     })
     const { rows } = await this.client.query<Row>(text, [...parameters])
     return rows
+  }
+
+  /** A further connection, which the test closes. */
+  connect(): Promise<pg.Client> {
+    return connect(this.server)
   }
 
   /** How often each function of a trigger has run, in all schemas that were made so far. */

@@ -6,12 +6,12 @@
  */
 import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
-import type { Totals } from './statement-triggers.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
 import { greylistTotals, inboundTotals, tokenCounts } from './totals/inbound-totals.js'
 import { linkMetrics } from './totals/link-metrics.js'
+import type { Totals } from './totals/statement-triggers.js'
 import { tableNumbers } from './totals/table-numbers.js'
 import { neededFunctions, translateToPostgres } from './translate-schema.js'
 

@@ -4,7 +4,16 @@
  */
 
 /** The statuses that have a column in the counts of a broadcast. */
-export const countedStatuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
+export const countedStatuses = [
+  'scheduled',
+  'queued',
+  'sent',
+  'delivered',
+  'bounced',
+  'failed',
+  'cancelled',
+  'complained',
+] as const
 
 const moved = countedStatuses
   .map((status) => `${status} = ${status} - (old.status = '${status}') + (new.status = '${status}')`)

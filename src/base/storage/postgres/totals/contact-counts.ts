@@ -1,5 +1,5 @@
 /** Counts contacts, for each statement that changes them. */
-import { addToRows, createStatementTrigger, type Parts, type Totals } from '../statement-triggers.js'
+import { addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
 /** What these rows count in their workspace and in their audience. */
 const countedIn = (rows: string, sign: '' | '-'): string => `

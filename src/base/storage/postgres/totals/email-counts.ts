@@ -1,7 +1,7 @@
 /** Counts emails by status, and those of a broadcast, for each statement that changes emails. */
 import { countedStatuses } from '../../schema/broadcasts.js'
 import { isListed } from '../../schema/emails.js'
-import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from '../statement-triggers.js'
+import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
 /** What these rows count: under their status, and in the lists that depend on recipients. */
 const countedIn = (rows: string, sign: '' | '-'): string => `

@@ -1,8 +1,8 @@
 /** Adds emails, opens and clicks to the roll-ups, for each statement that changes emails or events. */
 import { recipientColumns } from '../../schema/emails.js'
 import { bucketOf, ofStates } from '../../schema/metrics.js'
-import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from '../statement-triggers.js'
 import { isMachine } from './event-data.js'
+import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
 const metricsKey = ['workspace_id', 'domain', 'tag', 'bucket']
 const columns = [...ofStates.map(({ column }) => column), ...recipientColumns]

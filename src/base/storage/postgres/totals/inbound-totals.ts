@@ -1,6 +1,6 @@
 /** Counts what inbound mail takes, the entries of the greylist and what spam filters know, for each statement. */
 import { weightOfRecord } from '../../schema/inbound.js'
-import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from '../statement-triggers.js'
+import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
 const bytesOf = (query: string): Parts => ({ table: 'inbound_totals', key: ['workspace_id'], sums: ['bytes'], query })
 

@@ -1,5 +1,6 @@
 /** Adds clicks to the roll-ups of links, for each statement that changes links or events. */
 import { dayOf, MAX_URL } from '../../schema/metrics.js'
+import { clickedAt, isMachine, urlOf } from './event-data.js'
 import {
   addToPresentRows,
   addToRows,
@@ -7,8 +8,7 @@ import {
   isOfPart,
   type Parts,
   type Totals,
-} from '../statement-triggers.js'
-import { clickedAt, isMachine, urlOf } from './event-data.js'
+} from './statement-triggers.js'
 
 const identity = ['workspace_id', 'domain', 'day', 'url_key']
 const sums = ['clicks', 'unique_clicks']

@@ -1,6 +1,6 @@
 /** Numbers the changes of the tables that caches hold, for each statement; it counts the rows, as row by row does. */
 import { type FollowedTable, followedTables, matters } from '../../schema/changes.js'
-import { createStatementTrigger, type Totals } from '../statement-triggers.js'
+import { createStatementTrigger, type Totals } from './statement-triggers.js'
 
 /** A statement that changes no row that matters leaves the number, and does not lock it. */
 const countRows = (table: FollowedTable, rows: string): string =>

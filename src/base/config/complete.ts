@@ -126,7 +126,8 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     standby: { ...standby, folder: standby.folder === '' ? '' : resolve(folder, standby.folder) },
     storage: {
       ...storage,
-      password_file: storage.password_file === '' ? '' : resolveSecretFile(storage.password_file, { folder, credentials }),
+      password_file:
+        storage.password_file === '' ? '' : resolveSecretFile(storage.password_file, { folder, credentials }),
       ca_file: storage.ca_file === '' ? '' : resolve(folder, storage.ca_file),
     },
     api: {

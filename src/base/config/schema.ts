@@ -222,10 +222,10 @@ const standby = section({
 })
 
 const storage = section({
-  url: value.text.prefault(''),
+  url: value.postgresUrlOrNone.prefault(''),
   password_file: value.pathOrNone.prefault(''),
   ca_file: value.pathOrNone.prefault(''),
-  schema: value.text.prefault('posthorn'),
+  schema: value.schemaName.prefault('posthorn'),
   connections: value.count(1, 32).prefault(4),
 })
 

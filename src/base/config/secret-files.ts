@@ -138,7 +138,10 @@ function readSecret(path: string, { folder, credentials, needsCredentials }: Sec
   }
 }
 
-export function resolveSecretFile(path: string, { folder, credentials }: Omit<SecretSource, 'needsCredentials'>): string {
+export function resolveSecretFile(
+  path: string,
+  { folder, credentials }: Omit<SecretSource, 'needsCredentials'>,
+): string {
   return path.startsWith(CREDENTIALS)
     ? resolve(credentials ?? UNIT_CREDENTIALS, path.slice(CREDENTIALS.length))
     : resolve(folder, path)

@@ -231,6 +231,16 @@ export const secret: z.ZodType<string, string> = textValue(
   (written) => (/^[^\p{Cc}]{0,2000}$/u.test(written) ? written : undefined),
   true,
 )
+/** Empty for none. It may hold a password. */
+export const postgresUrlOrNone: z.ZodType<string, string> = textValue(
+  '"postgres://USER@HOST:5432/NAME", or "" for SQLite',
+  (written) => (/^(?:$|postgres(?:ql)?:\/\/)/.test(written) ? written : undefined),
+  true,
+)
+export const schemaName: z.ZodType<string, string> = textValue(
+  'small letters, digits and "_", up to 63, not beginning with a digit or "pg_"',
+  (written) => (/^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(written) ? written : undefined),
+)
 /** Null if there is none. */
 export const smppUrlOrNone: z.ZodType<SmppServer | null, string> = textValue(
   '"smpp://host:port" or "smpps://host:port", or "" for none',

@@ -4,33 +4,25 @@
  * Stopping closes all listeners first, at the same time, so that nothing new is acknowledged; then attempts finish
  * or are released; then the database closes. Everything acknowledged is already on disk.
  */
-import { mkdir } from 'node:fs/promises'
 import type { Config } from '../../base/config/complete.js'
-import { LiveConfig, type ReloadedSettings, type StartSettings } from '../../base/config/live-config.js'
+import { LiveConfig, type ReloadedSettings } from '../../base/config/live-config.js'
 import type { ListenAddress } from '../../base/config/network-values.js'
-import type { Log } from '../../base/platform/log.js'
 import { RoomLogs } from '../../base/platform/room-logs.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import { ChangeFollower } from '../../base/storage/db/change-acknowledgement.js'
-import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
-import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
-import { StandbyRunner } from '../../base/storage/standby/standby-runner.js'
-import { holdLog } from '../../base/storage/wal/hold-log.js'
-import { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import type { ApiEndpoint } from '../../servers/api/http/server/listener.js'
 import type { DnsEndpoint } from '../../servers/dns/tcp-listener.js'
 import type { BoundEndpoint } from '../../servers/smtp/server/server-sockets.js'
 import type { CertificateView } from '../certificates/certificate-list.js'
 import { Certificates, type PairSettings } from '../certificates/certificates.js'
 import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
-import { upgradeAtStart } from '../upkeep/database-upgrade.js'
-import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
-import { readinessProbe, watchCommits } from '../upkeep/storage-watch.js'
+import { readinessProbe } from '../upkeep/storage-watch.js'
 import { startCertificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
+import { openStorage } from './open-storage.js'
 import type { ServedRoutes } from './serve-routes.js'
 import { openServices, type Services } from './services.js'
 
@@ -125,65 +117,6 @@ async function followChanges(
   await changes.follow()
 }
 
-interface OpenStorage {
-  /** The database as it was opened: its commits are not watched. */
-  readonly opened: Database
-  readonly database: Database
-  readonly suppressions: SuppressionCache
-  /** They are taken when everything that was started after the storage has stopped, and before the storage closes. */
-  readonly lateSteps: StopSteps
-}
-
-/** Locks the data folder, upgrades its database where it is of an earlier version, and opens it. */
-async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise<OpenStorage> {
-  const { config, log, logs } = options
-  const folder = config.service.data_dir
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const lock = lockDataFolder(folder)
-  stopSteps.push(() => lock.release())
-  const file = databaseFile(folder)
-  const { migrations } = options.upgrade ?? {}
-  const opened = await openUpgraded({ file, spool: usesSpool(config), ...(migrations && { migrations }) }, () =>
-    upgradeAtStart(folder, log, options.upgrade),
-  )
-  const storageLog = logs.of('storage')
-  await foldForStandby(options, opened, storageLog)
-  const standby = await startStandby(config, storageLog)
-  // It stops after the database is closed, so that the last commit is copied too.
-  stopSteps.push(() => standby?.stop())
-  stopSteps.push(() => opened.close())
-  stopSteps.push(startSweeps(opened, storageLog).stop)
-  const suppressions = new SuppressionCache(opened.read)
-  const database = watchDatabase(options, opened, suppressions, stopSteps)
-  const lateSteps: StopSteps = []
-  stopSteps.push(() => stopAll(lateSteps, log))
-  return { opened, database, suppressions, lateSteps }
-}
-
-async function openUpgraded(options: OpenOptions, upgrade: () => Promise<void>): Promise<Database> {
-  const releaseLog = holdLog(options.file)
-  try {
-    await upgrade()
-    return await openDatabase(options)
-  } finally {
-    releaseLog()
-  }
-}
-
-/** The database whose commits the rooms make. */
-function watchDatabase(
-  { clock, logs, observers }: StartOptions,
-  opened: Database,
-  suppressions: SuppressionCache,
-  stopSteps: StopSteps,
-): Database {
-  if (observers !== null) opened.onBatch(observers.onBatch)
-  const log = logs.of('storage')
-  const watched = watchCommits(opened.commit, { clock, log, onOutage: observers?.onStorageOutage })
-  stopSteps.push(watched.stop)
-  return { ...opened, commit: suppressions.watch(watched.commit) }
-}
-
 interface Parts {
   readonly services: Services
   readonly listeners: Listeners
@@ -244,9 +177,3 @@ function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Liste
 }
 
 /** Starts the copy of the database to the standby folder, if one is set. */
-async function startStandby({ service, standby }: StartSettings, log: Log): Promise<StandbyRunner | null> {
-  const { data_dir: dataDir } = service
-  const { folder, interval, snapshot_every: snapshotEvery, keep } = standby
-  if (folder === '') return null
-  return StandbyRunner.open({ file: databaseFile(dataDir), dataDir, folder, interval, snapshotEvery, keep }, log)
-}

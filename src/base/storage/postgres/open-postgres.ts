@@ -118,8 +118,10 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
     connections: LONG_READERS,
   })
   const read: Read = Object.assign(
-    delayForTests(<Row>(sql: string, parameters: readonly unknown[]) => short.read<Row>(sql, parameters)),
-    { elsewhere: (sql: string, parameters: readonly unknown[]) => long.read<unknown>(sql, parameters) },
+    delayForTests(
+      async <Row>(sql: string, parameters: readonly unknown[]) => (await short.read(sql, parameters)) as Row[],
+    ),
+    { elsewhere: async (sql: string, parameters: readonly unknown[]) => [...(await long.read(sql, parameters))] },
   )
   return {
     read,

@@ -101,7 +101,7 @@ async function readParts({ id, workspaceId }: StoredMessage, raw: Buffer): Promi
     if (parts.text !== null || parts.html === null) return { ...parts, madeText: false }
     const readable = await mime.readForDisplay(workspaceId, () => raw)
     const made = readable.kind === 'readable' ? readable.parts.text : null
-    return { ...parts, text: made === null ? null : (JSON.parse(made.toString()) as string), madeText: made !== null }
+    return { ...parts, text: made === null ? null : String(JSON.parse(made.toString())), madeText: made !== null }
   } finally {
     await mime.close()
   }

@@ -89,9 +89,12 @@ function inboundFilters(): readonly InboundFilter[] {
     { since: 1 },
   ] as const
   return Array.from({ length: 2 ** choices.length }, (_, set) =>
-    choices.reduce<InboundFilter>((filter, choice, at) => ((set & (2 ** at)) === 0 ? filter : { ...filter, ...choice }), {
-      workspaceId: 'w',
-    }),
+    choices.reduce<InboundFilter>(
+      (filter, choice, at) => ((set & (2 ** at)) === 0 ? filter : { ...filter, ...choice }),
+      {
+        workspaceId: 'w',
+      },
+    ),
   )
 }
 

@@ -1,13 +1,20 @@
 /** Counts what inbound mail takes, the entries of the greylist and what spam filters know, for each statement. */
 import { weightOfRecord } from '../../schema/inbound.js'
-import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
+import {
+  addToPresentRows,
+  addToRows,
+  createStatementTrigger,
+  joinEmail,
+  type Parts,
+  type Totals,
+} from './statement-triggers.js'
 
 const bytesOf = (query: string): Parts => ({ table: 'inbound_totals', key: ['workspace_id'], sums: ['bytes'], query })
 
 /** Their records are there. */
 const bytesIn = (rows: string, sign: '' | '-'): string =>
   `select email.workspace_id, ${sign}email.size as bytes
-    from ${rows} as message join inbound_emails as email on email.id = message.inbound_id`
+    from ${rows} as message ${joinEmail('inbound_emails', 'message.inbound_id')}`
 
 export const inboundTotals: Totals = {
   replaces: ['inbound_raw_comes', 'inbound_raw_goes', 'inbound_emails_come', 'inbound_emails_go'],
@@ -36,7 +43,7 @@ export const inboundTotals: Totals = {
       table: 'inbound_emails',
       body: addToPresentRows(
         bytesOf(`select workspace_id, -(${weightOfRecord('')})
-          - case when exists (select 1 from inbound_raw where inbound_id = removed.id) then size else 0 end as bytes
+          - case when (select true from inbound_raw where inbound_id = removed.id limit 1) then size else 0 end as bytes
           from removed`),
       ),
     }),

@@ -6,6 +6,7 @@ import {
   addToRows,
   createStatementTrigger,
   isOfPart,
+  joinEmail,
   type Parts,
   type Totals,
 } from './statement-triggers.js'
@@ -37,13 +38,13 @@ const bothLinks = 'old_rows as old_row join new_rows as new_row using (id)'
 const clicked = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day, new_row.url,
   new_row.clicks - old_row.clicks as clicks, (old_row.clicks = 0)::int as unique_clicks,
   new_row.first_clicked_at, new_row.last_clicked_at
-  from ${bothLinks} join emails as email on email.id = new_row.email_id ${ofSender}
+  from ${bothLinks} ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where new_row.clicks > old_row.clicks and length(new_row.url) <= ${MAX_URL}`
 
 const cleared = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
   key_of_url(new_row.url) as url_key, new_row.clicks - old_row.clicks as clicks,
   -(new_row.clicks = 0)::int as unique_clicks
-  from ${bothLinks} join emails as email on email.id = new_row.email_id ${ofSender}
+  from ${bothLinks} ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where new_row.clicks < old_row.clicks`
 
 /** Emails of broadcasts have no rows of links, and one click of a person each. */
@@ -54,15 +55,18 @@ const isShort = (row: string): string => `length(${urlOf(row)}) <= ${MAX_URL}`
 const clickedInBroadcasts = `select event.workspace_id, sender.domain, ${dayOf('email.')} as day,
   ${urlOf('event.')} collate "C" as url, 1 as clicks, 1 as unique_clicks,
   ${clickedAt('event.')} as first_clicked_at, ${clickedAt('event.')} as last_clicked_at
-  from added as event join emails as email on email.id = event.email_id ${ofSender}
+  from added as event ${joinEmail('emails', 'event.email_id')} ${ofSender}
   where ${isOfBroadcast('event.')} and ${isShort('event.')} and not ${isMachine('event.')}`
 
 const clearedInBroadcasts = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
   key_of_url(${urlOf('new_row.')}) as url_key, -1 as clicks, -1 as unique_clicks
   from old_rows as old_row join new_rows as new_row using (seq)
-    join emails as email on email.id = new_row.email_id ${ofSender}
+    ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where ${isOfBroadcast('new_row.')} and ${isShort('new_row.')}
     and not ${isMachine('old_row.')} and ${isMachine('new_row.')}`
+
+/** Counts the clicks among events that are added. */
+export const addClicksInBroadcasts = addToRows(addedLinks(clickedInBroadcasts))
 
 export const linkMetrics: Totals = {
   replaces: ['link_metrics_clicked', 'link_metrics_cleared', 'link_metrics_broadcast_changed'],
@@ -72,13 +76,6 @@ export const linkMetrics: Totals = {
       event: 'update',
       table: 'links',
       body: `${addToRows(addedLinks(clicked))} ${removedLinks(cleared)}`,
-    }),
-    ...createStatementTrigger({
-      name: 'link_metrics_broadcasts_come',
-      event: 'insert',
-      table: 'events',
-      condition: `exists (select 1 from added where ${isOfBroadcast('')})`,
-      body: addToRows(addedLinks(clickedInBroadcasts)),
     }),
     ...createStatementTrigger({
       name: 'link_metrics_broadcasts_change',

@@ -40,6 +40,13 @@ export function createStatementTrigger({ name, event, table, body, condition }: 
   ]
 }
 
+/**
+ * Joins the row with an id, called `email`. The limit makes PostgreSQL find each row by its key: a plan that is made while
+ * the table is nearly empty would read all of it otherwise, and is kept when the table has grown.
+ */
+export const joinEmail = (table: 'emails' | 'inbound_emails', id: string): string =>
+  `cross join lateral (select * from ${table} where id = ${id} limit 1) as email`
+
 /** Numbers that are added to rows of a table of totals. */
 export interface Parts {
   readonly table: string

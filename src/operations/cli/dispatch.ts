@@ -2,7 +2,6 @@
  * Runs the command that a line names, with the configuration, as the user of the data folder. The daemon may be
  * running.
  */
-import { mkdirSync } from 'node:fs'
 import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
 import { formatProblems } from '../../base/config/problems.js'
 import { systemClock } from '../../base/platform/clock.js'
@@ -78,9 +77,8 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   const { config } = call
   const opened: { database: Promise<OpenStore> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
-    const { databaseFile, openStore } = await import('../../base/storage/open.js')
-    mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-    opened.database ??= openStore({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
+    const { openConfiguredStore } = await import('./command/open-store.js')
+    opened.database ??= openConfiguredStore(config)
     const open = await opened.database
     if (command.awaitsNotice !== true) return open
     const { withNotice } = await import('./command/daemon-notice.js')

@@ -21,7 +21,9 @@ export async function measureBroadcast({ folder, messages, warmUp, rounds }) {
 async function measureOnce({ folder, messages, warmUp }) {
   const sink = await startSink()
   const audiences = []
-  const prepare = (store) => audiences.push(fillAudience(store, warmUp), fillAudience(store, messages))
+  const prepare = async (store) => {
+    for (const count of [warmUp, messages]) audiences.push(await fillAudience(store, count))
+  }
   const server = await posthorn.start({ folder, sink: sink.port, deliver: true, prepare })
   const broadcasts = openBroadcasts(server.api)
   try {

@@ -1,7 +1,7 @@
 // What has arrived whole at the MX: how often each number and each contact's message of the broadcast; and how often each event
 // came to the webhook.
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { openRows, readRows } from '../lib/rows.mjs'
 import { EVENT_TYPES } from '../lib/webhook-endpoint.mjs'
 
 /** Tracked messages that wait for their reader. */
@@ -34,13 +34,13 @@ function isWhole(message) {
 }
 
 /** Whether each contact of the broadcast has one email, which arrived, and whether its counts are those of its emails. */
-export function balanceBroadcast(file, { broadcast, contacts, arrivals }) {
-  const database = new Database(file, { readonly: true })
-  const one = (sql) => database.prepare(sql).pluck().get()
-  const emails = one('select count(*) from emails where broadcast_id is not null')
-  const reached = one('select count(distinct contact_id) from broadcast_messages')
-  const delivered = one(`select count(*) from emails where broadcast_id is not null and status = 'delivered'`)
-  database.close()
+export async function balanceBroadcast(database, { broadcast, contacts, arrivals }) {
+  const rows = await openRows(database)
+  const one = async (what) => (await rows.read(`select ${what}`, []))[0].count
+  const emails = await one('count(*) as count from emails where broadcast_id is not null')
+  const reached = await one('count(distinct contact_id) as count from broadcast_messages')
+  const delivered = await one(`count(*) as count from emails where broadcast_id is not null and status = 'delivered'`)
+  await rows.close()
   const again = [...arrivals.values()].filter((times) => times > 1).length
   const counts = [emails, reached, arrivals.size, delivered, broadcast.recipients, broadcast.delivered]
   return {
@@ -50,11 +50,11 @@ export function balanceBroadcast(file, { broadcast, contacts, arrivals }) {
 }
 
 /** The figures of a webhook once each event of the log has come, or when `seconds` are over. `times`: by event id. */
-export async function balanceEvents(databaseFile, times, seconds) {
-  let missing = countMissing(databaseFile, times)
+export async function balanceEvents(database, times, seconds) {
+  let missing = await countMissing(database, times)
   for (let waited = 0; waited < seconds && missing > 0; waited += 1) {
     await sleep(1000)
-    missing = countMissing(databaseFile, times)
+    missing = await countMissing(database, times)
   }
   const repeated = [...times.values()].filter((count) => count > 1).length
   const line = `webhook: events ${times.size}, missing ${missing}, more than once ${repeated}`
@@ -62,14 +62,8 @@ export async function balanceEvents(databaseFile, times, seconds) {
 }
 
 /** Events of the log that did not come. */
-function countMissing(databaseFile, times) {
-  const database = new Database(databaseFile, { readonly: true })
-  const events = `select id from events where type in (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`
-  const missing = database
-    .prepare(events)
-    .pluck()
-    .all()
-    .filter((id) => !times.has(id)).length
-  database.close()
-  return missing
+async function countMissing(database, times) {
+  const types = EVENT_TYPES.map((type) => `'${type}'`).join(', ')
+  const events = await readRows(database, `select id from events where type in (${types})`)
+  return events.filter(({ id }) => !times.has(id)).length
 }

@@ -3,7 +3,7 @@
 // Every number is one email that a client requested. `once` holds those that were sent under an
 // idempotency key, and again after every cut until there was an answer: each must be one email.
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { openRows, readRows } from '../lib/rows.mjs'
 
 /** The listeners that accept messages. */
 const DOORS = ['smtp', 'rest', 'mx']
@@ -64,10 +64,10 @@ export class Ledger {
    * Prints the figures; `good` if nothing is wrong. `arrivals`: by number, how often it came to the sink. `repeated`: requests
    * with an idempotency key that were made again after a cut.
    */
-  balance(databaseFile, arrivals) {
-    const emails = emailsByNumber(databaseFile)
+  async balance(database, arrivals) {
+    const emails = await emailsByNumber(database)
     const listeners = ['smtp', 'rest'].map((listener) => this.#balanceOf(listener, emails, arrivals))
-    listeners.push(this.#mxBalance(databaseFile))
+    listeners.push(await this.#mxBalance(database))
     for (const { line } of listeners) console.log(line)
     console.log(this.#livesLine())
     const once = this.#onceBalance(emails)
@@ -95,9 +95,9 @@ export class Ledger {
    * Inbound mail is not lost if it was processed and announced, once each; or if it was in hand at two
    * kills and was filed unread for that reason, with its bytes.
    */
-  #mxBalance(file) {
+  async #mxBalance(database) {
     const accepted = [...this.#accepted.values()].filter(({ listener }) => listener === 'mx')
-    const inbound = inboundById(file)
+    const inbound = await inboundById(database)
     const stored = accepted.filter(({ id }) => inbound.has(id))
     const done = stored.filter(({ id }) => inbound.get(id).status === 'processed' && inbound.get(id).announced === 1)
     const unread = stored.filter(({ id }) => inbound.get(id).status === 'failed' && inbound.get(id).kept)
@@ -127,27 +127,27 @@ export class Ledger {
   }
 }
 
-function emailsByNumber(file) {
-  const database = new Database(file, { readonly: true })
+async function emailsByNumber(database) {
   const emails = new Map()
-  for (const { subject, ...email } of database.prepare('select id, subject, created_at from emails').iterate()) {
+  for (const { subject, ...email } of await readRows(database, 'select id, subject, created_at from emails')) {
     const number = Number(/^number (\d+)$/.exec(subject)?.[1])
     emails.set(number, [...(emails.get(number) ?? []), email])
   }
-  database.close()
   return emails
 }
 
-function inboundById(file) {
-  const database = new Database(file, { readonly: true })
+async function inboundById(database) {
+  const rows = await openRows(database)
   const announced = new Map()
-  const events = `select json_extract(data, '$.inbound_email_id') as id from events where type = 'email.received'`
-  for (const { id } of database.prepare(events).iterate()) announced.set(id, (announced.get(id) ?? 0) + 1)
+  for (const { data } of await rows.read(`select data from events where type = 'email.received'`, [])) {
+    const id = JSON.parse(data).inbound_email_id
+    announced.set(id, (announced.get(id) ?? 0) + 1)
+  }
   const inbound = new Map()
-  const rows = `select id, status, exists (select 1 from inbound_raw where inbound_id = id) as kept from inbound_emails`
-  for (const { id, status, kept } of database.prepare(rows).iterate()) {
+  const emails = `select id, status, (select count(*) from inbound_raw where inbound_id = id) as kept from inbound_emails`
+  for (const { id, status, kept } of await rows.read(emails, [])) {
     inbound.set(id, { status, kept: kept === 1, announced: announced.get(id) ?? 0 })
   }
-  database.close()
+  await rows.close()
   return inbound
 }

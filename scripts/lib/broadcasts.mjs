@@ -1,8 +1,8 @@
 // Audiences and broadcasts of a daemon.
 import { setTimeout as sleep } from 'node:timers/promises'
-import SQLite from 'better-sqlite3'
 import { uuidv7 } from '../../dist/src/base/platform/ids.js'
 import { createClient } from './https-client.mjs'
+import { openRows } from './rows.mjs'
 
 const paragraph =
   '<p style="padding:10px 20px;font-family:Arial,sans-serif;color:#333333">A text of some length &amp; more of it.</p>\n'
@@ -16,31 +16,29 @@ const fill = paragraph.repeat(Math.ceil((20_480 - links.length) / paragraph.leng
 /** 20 KB with five variables and ten links. */
 const html = `<html><body>${variables}${links}${fill}</body></html>\n`
 
-/** An audience with so many contacts, before the daemon opens the database; returns its id. */
-export function fillAudience(
+/** An audience with so many contacts, before the daemon opens the database; resolves to its id. */
+export async function fillAudience(
   { database, workspaceId },
   count,
   addressOf = (n, id) => `r${n}.${id.slice(-6)}@sink.test`,
 ) {
-  const db = new SQLite(database)
-  db.pragma('synchronous = OFF')
+  const rows = await openRows(database)
   const at = Date.now() - 3_600_000
   const id = uuidv7(at)
-  const ofRow = { id, workspaceId, at }
-  db.prepare(
-    'insert into audiences (id, workspace_id, name, created_at, updated_at) values (@id, @workspaceId, @id, @at, @at)',
-  ).run(ofRow)
-  const insert =
-    db.prepare(`insert into contacts (id, workspace_id, audience_id, email, email_key, first_name, last_name,
+  await rows.write('insert into audiences (id, workspace_id, name, created_at, updated_at) values (?, ?, ?, ?, ?)', [
+    [id, workspaceId, id, at, at],
+  ])
+  await rows.write(
+    `insert into contacts (id, workspace_id, audience_id, email, email_key, first_name, last_name,
     subscribed, metadata, created_at, updated_at)
-    values (@contact, @workspaceId, @id, @email, @email, 'Alexander', @last, 1, @metadata, @at, @at)`)
-  db.transaction(() => {
-    for (let n = 0; n < count; n += 1) {
+    values (?, ?, ?, ?, ?, 'Alexander', ?, 1, ?, ?, ?)`,
+    Array.from({ length: count }, (_, n) => {
       const metadata = JSON.stringify({ plan: 'pro & more', since: '2026', number: n })
-      insert.run({ ...ofRow, contact: uuidv7(at), email: addressOf(n, id), last: `O'Neil ${n}`, metadata })
-    }
-  })()
-  db.close()
+      const email = addressOf(n, id)
+      return [uuidv7(at), workspaceId, id, email, email, `O'Neil ${n}`, metadata, at, at]
+    }),
+  )
+  await rows.close()
   return id
 }
 

@@ -41,16 +41,20 @@ export function runCommand(file, words, { input, build } = {}) {
 /**
  * A workspace with a domain and a key in `folder`. `settings`: sections of the configuration, or a function of the ports that
  * returns them; they are added to those below. `receives`: the domain takes mail, and the MX listener is open.
+ * `storage`: the URL of an empty database of PostgreSQL; else SQLite is used.
  * `build`: the folder of the build to run. Loopback needs no key to submit mail.
  */
-export async function setUpDaemon({ folder, domain, settings = {}, receives = false, build }) {
+export async function setUpDaemon({ folder, domain, settings = {}, receives = false, build, storage = '' }) {
   const ports = {}
   for (const name of ['submission', 'tls', 'mx', 'api', 'metrics', 'zone']) ports[name] = await freePort()
   const file = join(folder, 'posthorn.toml')
   const own = typeof settings === 'function' ? settings(ports) : settings
   const data = own.service?.data_dir ?? join(folder, 'data')
   const write = (trusted) =>
-    writeFileSync(file, stringify(merge(baseSettings({ data, domain, ports, receives }), own, { submission: trusted })))
+    writeFileSync(
+      file,
+      stringify(merge(baseSettings({ data, domain, ports, receives, storage }), own, { submission: trusted })),
+    )
   const command = (...words) => runCommand(file, words, { build })
   write({})
   const made = command('setup', '--workspace', 'Measured', '--email', `owner@${domain}`)
@@ -58,7 +62,7 @@ export async function setUpDaemon({ folder, domain, settings = {}, receives = fa
   write({ trusted: [{ network: '127.0.0.0/8', workspace: made.workspace_id }] })
   return {
     ...{ file, data, ports, command, workspaceId: made.workspace_id, key: made.api_key },
-    ...{ database: join(data, 'posthorn.db'), ca: join(data, 'tls/cert.pem') },
+    ...{ database: storage === '' ? join(data, 'posthorn.db') : storage, ca: join(data, 'tls/cert.pem') },
     /** `flags`: of Node.js; the rest: options of spawn. */
     start: ({ flags = [], ...options } = {}) => {
       const words = [...flags, programOf(build), 'serve', '--config', file]
@@ -67,10 +71,11 @@ export async function setUpDaemon({ folder, domain, settings = {}, receives = fa
   }
 }
 
-function baseSettings({ data, domain, ports, receives }) {
+function baseSettings({ data, domain, ports, receives, storage }) {
   const at = (port) => [`127.0.0.1:${port}`]
   return {
     service: { hostname: `mail.${domain}`, data_dir: data },
+    ...(storage === '' ? {} : { storage: { url: storage } }),
     api: { listen: at(ports.api) },
     submission: { listen: at(ports.submission), listen_tls: [] },
     inbound: { listen: receives ? at(ports.mx) : [] },

@@ -12,7 +12,7 @@ export async function prepare({ folder, data, dnsPort, sinkPort }) {
   const made = await setUpDaemon({ folder, domain: 'soak.test', receives: true, settings })
   const email = 'owner@soak.test'
   runCommand(made.file, ['user', 'set-password', email], { input: `${PASSWORD}\n` })
-  const audienceId = fillAudience(made, CONTACTS, (n) => `c${n}@d${(n % 6) + 1}.sink.test`)
+  const audienceId = await fillAudience(made, CONTACTS, (n) => `c${n}@d${(n % 6) + 1}.sink.test`)
   const words = [programOf(), 'serve', '--config', made.file]
   return { ...made, audienceId, words, email, password: PASSWORD }
 }

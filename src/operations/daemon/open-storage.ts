@@ -1,6 +1,9 @@
 /** Opens the database of the daemon: files of SQLite in the data folder, or a server of PostgreSQL. */
-import { mkdir } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { readPostgresEnvironment } from '../../base/config/postgres-environment.js'
+import { errorCodeOf } from '../../base/platform/errors.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
@@ -80,11 +83,25 @@ async function openServer({ config, logs }: StartOptions, stopSteps: StopSteps):
   const log = logs.of('storage')
   const settings = readConnectionSettings({ url, passwordFile, caFile, schema }, readPostgresEnvironment())
   const opened = await openPostgres({
-    ...{ settings, connections, log, node: config.service.hostname },
+    ...{ settings, connections, log },
+    owner: { node: config.service.hostname, holder: await readFolderId(config.service.data_dir) },
     onTaken: (err) => log.error({ err }, 'another daemon writes to the database: nothing new is accepted here'),
   })
   stopSteps.push(() => opened.close())
   return opened
+}
+
+/** An id of the data folder, which is made at the first start. */
+async function readFolderId(folder: string): Promise<string> {
+  const file = join(folder, 'folder-id')
+  const known = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (errorCodeOf(error) === 'ENOENT') return ''
+    throw error
+  })
+  if (known !== '') return known
+  const id = randomUUID()
+  await writeFile(file, id, { mode: 0o600 })
+  return id
 }
 
 /** The database whose commits the rooms make. */

@@ -4,6 +4,7 @@
  * `POSTHORN_TEST_POSTGRES` is the address of a server that the tests of several files share, which `scripts/test` starts.
  * Without it the first database of a process starts one, which `stopServer` ends.
  */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,7 +87,8 @@ export async function openTestPostgres(
   { mayBeTaken = false } = {},
 ): Promise<Database> {
   const database = await openPostgres({
-    ...{ settings: settingsOf(url), connections: 2, node: 'test' },
+    ...{ settings: settingsOf(url), connections: 2 },
+    owner: { node: 'test', holder: randomUUID() },
     log: { warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (!mayBeTaken) t.fail(error.message)

@@ -9,6 +9,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { Client } from 'pg'
 import { freePort } from '../free-port.js'
 
 const VERSIONS = '/usr/lib/postgresql'
@@ -68,6 +69,14 @@ export class PostgresServer {
   /** The process id of the server, whose children serve the connections. */
   get pid(): number {
     return this.server.pid ?? 0
+  }
+
+  /** Makes an empty database. */
+  async createDatabase(name: string): Promise<void> {
+    const client = new Client({ connectionString: this.urlOf() })
+    await client.connect()
+    await client.query(`create database ${name}`)
+    await client.end()
   }
 
   async stop(mode: StopMode = 'fast'): Promise<void> {

@@ -32,7 +32,7 @@ const migrationTables = [
 /** The row of a daemon that works on the database: see `fence`. */
 const fence = `create table fence (
   node text collate "C" not null, slot bigint not null, epoch bigint not null, batch bigint not null,
-  beat timestamptz not null, primary key (node, slot)) with (fillfactor = 50)`
+  holder text collate "C" not null, beat timestamptz not null, primary key (node, slot)) with (fillfactor = 50)`
 
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;

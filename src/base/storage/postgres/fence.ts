@@ -10,11 +10,18 @@ import type { PipelinedConnection } from './pipelined-connection.js'
 import { checkRows } from './write-errors.js'
 
 /** Seconds without a beat after which a daemon counts as gone. */
-export const SILENCE_LIMIT = 10
+const SILENCE_LIMIT = 10
 
 /** Another daemon works on the database. */
 export class DatabaseTaken extends Error {
   override name = 'DatabaseTaken'
+}
+
+export interface FenceOwner {
+  /** The name under which the daemon works. */
+  readonly node: string
+  /** An id of its data folder, which one daemon alone uses at a time. */
+  readonly holder: string
 }
 
 interface Held {
@@ -22,15 +29,15 @@ interface Held {
   readonly batch: number
 }
 
-const take = `insert into fence as held (node, slot, epoch, batch, beat) values ($1, 0, 1, 0, now())
-  on conflict (node, slot) do update set epoch = held.epoch + 1, beat = now()
-  where held.beat < now() - $2 * interval '1 second' returning epoch, batch`
+const take = `insert into fence as held (node, slot, epoch, batch, holder, beat) values ($1, 0, 1, 0, $3, now())
+  on conflict (node, slot) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now()
+  where held.holder = excluded.holder or held.beat < now() - $2 * interval '1 second' returning epoch, batch`
 
 /**
  * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
  * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet.
  */
-const renew = `insert into fence as held (node, slot, epoch, batch, beat) values ($1, 0, $2 + 1, 0, now())
+const renew = `insert into fence as held (node, slot, epoch, batch, holder, beat) values ($1, 0, $2 + 1, 0, $3, now())
   on conflict (node, slot) do update set epoch = $2 + 1, beat = now() where held.epoch <= $2 returning epoch, batch`
 
 const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and slot = 0 and epoch = $3', 1)
@@ -42,23 +49,27 @@ export class Fence {
   private committed: number
 
   private constructor(
-    private readonly node: string,
+    private readonly owner: FenceOwner,
     private held: Held,
   ) {
     this.committed = held.batch
   }
 
-  /** Throws `DatabaseTaken` if a daemon has written within the last seconds. */
-  static async take(connection: PipelinedConnection, node: string): Promise<Fence> {
-    const held = await runForHeld(connection, { sql: take, parameters: [node, SILENCE_LIMIT] })
+  /**
+   * Throws `DatabaseTaken` if another daemon has written within the last seconds. A daemon of the same holder has ended:
+   * it held the data folder, which we hold now.
+   */
+  static async take(connection: PipelinedConnection, owner: FenceOwner): Promise<Fence> {
+    const { node, holder } = owner
+    const held = await runForHeld(connection, { sql: take, parameters: [node, SILENCE_LIMIT, holder] })
     if (held === null) throw new DatabaseTaken(`another daemon works on this database as ${node}`)
-    return new Fence(node, held)
+    return new Fence(owner, held)
   }
 
   /** Begins the next batch. It misses if another daemon has taken over. */
   advance(): Statement {
     this.held = { epoch: this.held.epoch, batch: this.held.batch + 1 }
-    return { sql: advance, parameters: [this.held.batch, this.node, this.held.epoch] }
+    return { sql: advance, parameters: [this.held.batch, this.owner.node, this.held.epoch] }
   }
 
   /** The batch that was begun last has been committed. */
@@ -73,15 +84,16 @@ export class Fence {
    */
   async findOutcome(connection: PipelinedConnection): Promise<{ isCommitted: boolean; hasLost: boolean }> {
     const begun = this.held.batch
-    const held = await runForHeld(connection, { sql: renew, parameters: [this.node, this.held.epoch] })
-    if (held === null) throw new DatabaseTaken(`another daemon has taken over as ${this.node}`)
+    const { node, holder } = this.owner
+    const held = await runForHeld(connection, { sql: renew, parameters: [node, this.held.epoch, holder] })
+    if (held === null) throw new DatabaseTaken(`another daemon has taken over as ${node}`)
     this.held = { epoch: held.epoch, batch: begun }
     return { isCommitted: held.batch === begun, hasLost: held.batch < this.committed }
   }
 
   /** Lets another daemon begin at once. */
   async release(connection: PipelinedConnection): Promise<void> {
-    await connection.run([{ sql: release, parameters: [this.node, this.held.epoch] }])
+    await connection.run([{ sql: release, parameters: [this.owner.node, this.held.epoch] }])
   }
 }
 

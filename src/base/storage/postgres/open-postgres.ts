@@ -4,6 +4,7 @@
  * Invariant: a database has the schema of this version, and one daemon alone writes to it. Commands may write beside the
  * daemon; each of their commits announces itself, and the daemon looks for announcements four times a second.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.js'
 import { announceChange, readAnnouncedChange } from '../db/change-acknowledgement.js'
 import type { Database, DatabaseSizes, WrittenBatch } from '../db/database.js'
@@ -16,7 +17,8 @@ import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
-import { Fence } from './fence.js'
+import { DatabaseTaken, Fence, type FenceOwner } from './fence.js'
+import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
@@ -27,6 +29,10 @@ const LONG_READERS = 2
 /** Milliseconds after which the server ends a long read. */
 const LONG_READ_LIMIT = 20_000
 
+/** Milliseconds, somewhat more than a daemon may be silent. */
+const TAKE_WAIT = 12_000
+const TAKE_PAUSE = 500
+
 export interface PostgresOptions {
   readonly settings: ConnectionSettings
   /** Connections for short reads. */
@@ -34,20 +40,25 @@ export interface PostgresOptions {
 }
 
 interface DaemonOptions extends PostgresOptions {
-  /** The name under which this daemon works. Two living daemons of one name never work on one database. */
-  readonly node: string
+  readonly owner: FenceOwner
+  /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
+  readonly maxWait?: number
   readonly log: Pick<Log, 'warn' | 'error'>
   /** Another daemon has taken over, so nothing can be written any more. */
   readonly onTaken: (error: Error) => void
 }
 
 /** Throws `DatabaseTaken` while another daemon works on the database. */
-export async function openPostgres({ settings, connections, node, log, onTaken }: DaemonOptions): Promise<Database> {
+export async function openPostgres(options: DaemonOptions): Promise<Database> {
+  const { settings, connections, owner, log, onTaken, maxWait = TAKE_WAIT } = options
   useEngine('postgres')
   const servers = new PostgresServers(settings)
   const connection = await servers.connect()
   await prepareSchema(connection, settings.schema)
-  const fence = await Fence.take(connection, node)
+  const fence = await takeFence(connection, owner, maxWait).catch(async (error: unknown) => {
+    await connection.close()
+    throw error
+  })
   const listeners = new Set<(batch: WrittenBatch) => void>()
   const onBatch = (batch: WrittenBatch): void => {
     for (const listener of listeners) listener(batch)
@@ -70,6 +81,18 @@ export async function openPostgres({ settings, connections, node, log, onTaken }
       await writer.close()
       await readers.close()
     },
+  }
+}
+
+async function takeFence(connection: PipelinedConnection, owner: FenceOwner, maxWait: number): Promise<Fence> {
+  const end = performance.now() + maxWait
+  for (;;) {
+    try {
+      return await Fence.take(connection, owner)
+    } catch (error) {
+      if (!(error instanceof DatabaseTaken) || performance.now() > end) throw error
+      await pause(TAKE_PAUSE)
+    }
   }
 }
 

@@ -136,7 +136,8 @@ t.test('two daemons never work on one database', { skip }, async (t) => {
   await first.commit([insert('k1')])
   const second = () =>
     openPostgres({
-      ...{ settings: settingsOf(url), connections: 1, node: 'test' },
+      ...{ settings: settingsOf(url), connections: 1, maxWait: 0 },
+      owner: { node: 'test', holder: 'second' },
       log: { warn: () => undefined, error: () => undefined },
       onTaken: () => t.fail('the second one was taken over'),
     })

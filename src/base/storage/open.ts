@@ -86,7 +86,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
-export interface OpenStore extends Store {
+export interface OpenStore extends Store, Pick<Database, 'measure'> {
   /** Completes pending requests. */
   readonly close: () => Promise<void>
 }
@@ -97,9 +97,11 @@ export interface OpenStore extends Store {
  */
 export async function openStore(options: OpenOptions): Promise<OpenStore> {
   const reader = await openReader(options)
+  const readHere = createRead(reader)
   let writer: Promise<Writer> | null = null
   return {
-    read: delayForTests(createRead(reader)),
+    read: delayForTests(readHere),
+    measure: () => measureFiles(options.file, readHere),
     commit: async (...asked) => {
       writer ??= Writer.open(options)
       await (await writer).commit(...asked)

@@ -75,6 +75,10 @@ async function runCheck(io: ProgramIo, line: CommandLine, load: () => LoadedConf
 /** The database is loaded when the command asks for it. */
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
+  if (command.needsFiles === true && config.storage.url !== '') {
+    const where = 'the data is on the server that storage.url names, whose own tools do this'
+    throw new CommandFailed(`${command.name}: ${where} (docs/postgresql.md)`)
+  }
   const opened: { database: Promise<OpenStore> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
     const { openConfiguredStore } = await import('./command/open-store.js')

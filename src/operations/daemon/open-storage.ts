@@ -2,12 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readPostgresEnvironment } from '../../base/config/postgres-environment.js'
 import { errorCodeOf } from '../../base/platform/errors.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
-import { readConnectionSettings } from '../../base/storage/postgres/connection-settings.js'
+import { connectionSettingsOf } from '../../base/storage/postgres/configured-server.js'
 import { openPostgres } from '../../base/storage/postgres/open-postgres.js'
 import { StandbyRunner } from '../../base/storage/standby/standby-runner.js'
 import { holdLog } from '../../base/storage/wal/hold-log.js'
@@ -79,9 +78,9 @@ async function startStandby({ config, logs }: StartOptions): Promise<StandbyRunn
 }
 
 async function openServer({ config, logs }: StartOptions, stopSteps: StopSteps): Promise<Database> {
-  const { url, password_file: passwordFile, ca_file: caFile, schema, connections } = config.storage
   const log = logs.of('storage')
-  const settings = readConnectionSettings({ url, passwordFile, caFile, schema }, readPostgresEnvironment())
+  const settings = connectionSettingsOf(config.storage)
+  const { connections } = config.storage
   const opened = await openPostgres({
     ...{ settings, connections, log },
     owner: { node: config.service.hostname, holder: await readFolderId(config.service.data_dir) },

@@ -111,6 +111,7 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
   const announcement = announceChange()
   return {
     read: readers.read,
+    measure: () => measureDatabase(readers.read),
     commit: async (writes) => {
       try {
         await connection.run(announced(writes, announcement).map(toStatement))

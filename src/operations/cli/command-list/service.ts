@@ -40,6 +40,7 @@ export const serviceCommands: readonly Command[] = [
     usage: 'FILE|FOLDER|- [--keep N] [--pace MB] [--compact] [--progress]',
     summary: 'write a checked copy of the database while the daemon runs; "-" writes it to standard output',
     options: { keep: 'string', pace: 'string', compact: 'boolean', progress: 'boolean' },
+    needsFiles: true,
     run: async (call) => (await loadBackup()).backup(call),
   },
   {
@@ -47,6 +48,7 @@ export const serviceCommands: readonly Command[] = [
     usage: 'FILE [--hold-queue]',
     summary: 'replace the database with a backup; stop the daemon first',
     options: { 'hold-queue': 'boolean' },
+    needsFiles: true,
     run: async (call) => (await loadRestore()).restore(call),
   },
   {
@@ -54,6 +56,7 @@ export const serviceCommands: readonly Command[] = [
     usage: '[--repair]',
     summary: 'check that the database is whole and consistent',
     options: { repair: 'boolean' },
+    needsFiles: true,
     run: async (call) => (await loadVerifyData()).verify(call),
   },
   {
@@ -61,6 +64,7 @@ export const serviceCommands: readonly Command[] = [
     usage: '',
     summary: 'show how much of the database is in the standby folder',
     options: {},
+    needsFiles: true,
     run: async (call) => (await loadStandby()).showStatus(call),
   },
   {
@@ -68,6 +72,7 @@ export const serviceCommands: readonly Command[] = [
     usage: 'FOLDER [--once]',
     summary: 'keep a copy of the database up to date from a standby folder, until you stop the command',
     options: { once: 'boolean' },
+    needsFiles: true,
     run: async (call) => (await loadStandby()).follow(call),
   },
   {
@@ -75,6 +80,7 @@ export const serviceCommands: readonly Command[] = [
     usage: 'FOLDER [--hold-queue]',
     summary: 'make the database from a standby folder; stop the daemon first',
     options: { 'hold-queue': 'boolean' },
+    needsFiles: true,
     run: async (call) => (await loadStandby()).restore(call),
   },
   {

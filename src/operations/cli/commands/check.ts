@@ -18,6 +18,9 @@ import type { Migrations } from '../../../base/storage/db/migrate.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
 import { hasEnoughSpace, thresholdText } from '../../../base/storage/health/disk-guard.js'
 import { databaseFile } from '../../../base/storage/open.js'
+import { checkServer } from '../../../base/storage/postgres/check-server.js'
+import { connectionSettingsOf } from '../../../base/storage/postgres/configured-server.js'
+import { ConnectionSettingsError } from '../../../base/storage/postgres/connection-url.js'
 import { planUpgrade } from '../../../base/storage/upgrade/upgrade-plan.js'
 import { type Answer, flagOption, type OptionValues, textOption, UsageError } from '../command/command.js'
 import { becomeDaemonUser, currentUser, describeForbidden, startedAsRoot } from '../command/process-user.js'
@@ -100,8 +103,19 @@ async function findProblems({ config, shortNames }: SoundConfig, scope: Scope): 
   const { enabled, ca_file: acmeAuthorities } = tls.acme
   if (enabled && acmeAuthorities !== null)
     await collectProblem('tls.acme.ca_file', () => readAuthorities(acmeAuthorities))
+  if (config.storage.url !== '') problems.push(...(await findServerProblems(config.storage)))
   await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir, scope))
   return problems
+}
+
+async function findServerProblems(storage: SoundConfig['config']['storage']): Promise<readonly Problem[]> {
+  try {
+    const { problems } = await checkServer(connectionSettingsOf(storage))
+    return problems.map((message) => ({ key: 'storage.url', message }))
+  } catch (error) {
+    if (error instanceof ConnectionSettingsError) return [{ key: error.key, message: error.message }]
+    return [{ key: 'storage.url', message: errorMessageOf(error) }]
+  }
 }
 
 async function requireUsableFolder(folder: string, { withDatabase }: Scope): Promise<void> {

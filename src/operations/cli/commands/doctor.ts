@@ -56,14 +56,16 @@ interface OpenedRead {
 
 /** A database that cannot be opened is a finding; one that is not there yet is not made. */
 async function openRead({ config, database }: Call): Promise<OpenedRead> {
-  const file = databaseFile(config.service.data_dir)
-  if (!existsSync(file)) return { read: null, fault: [] }
+  const isServer = config.storage.url !== ''
+  const file = isServer ? 'storage.url' : databaseFile(config.service.data_dir)
+  if (!isServer && !existsSync(file)) return { read: null, fault: [] }
   try {
     return { read: (await database()).read, fault: [] }
   } catch (error) {
     // A database of another version is whole, and its error says what to do.
     const isFault = error instanceof StorageFault
-    const remedy = isFault ? ['posthorn verify-data', 'posthorn restore FILE   # with the daemon stopped'] : []
+    const ofFiles = ['posthorn verify-data', 'posthorn restore FILE   # with the daemon stopped']
+    const remedy = isServer ? ['posthorn check'] : isFault ? ofFiles : []
     const fault: Finding = { check: 'database', subject: file, state: 'fail', text: errorMessageOf(error), remedy }
     return { read: null, fault: [fault] }
   }

@@ -1,7 +1,9 @@
 /** `top`: what the service is doing, live on the full screen of a terminal, or as one snapshot. */
 import { existsSync } from 'node:fs'
-import { databaseFile, openReadOnly } from '../../../base/storage/open.js'
+import { measureFiles } from '../../../base/storage/health/measure-files.js'
+import { databaseFile, type OpenStore, openReadOnly } from '../../../base/storage/open.js'
 import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
+import { openConfiguredStore } from '../command/open-store.js'
 import { Screen, type Terminal } from '../command/screen.js'
 import { renderSnapshot } from '../top/render.js'
 import { Snapshots, type TopSnapshot } from '../top/snapshot.js'
@@ -10,14 +12,9 @@ const REFRESH_INTERVAL = 1_000
 
 export async function top({ words, options, config, clock, terminal }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
-  const file = databaseFile(config.service.data_dir)
-  if (!existsSync(file)) throw new CommandFailed(`there is no database in ${config.service.data_dir} yet`)
-  const opened = openReadOnly(file)
-  if (opened === null)
-    throw new CommandFailed('the database is of an earlier version: the start of the daemon updates it')
-  const { read, close } = opened
+  const { close, ...database } = await openForReading(config)
   try {
-    const snapshots = new Snapshots(read, config.service.data_dir, clock)
+    const snapshots = new Snapshots(database, config.service.data_dir, clock)
     if (terminal === null || flagOption(options, 'once') || flagOption(options, 'json')) {
       const snapshot = await snapshots.read()
       return { json: snapshot, lines: renderSnapshot(snapshot) }
@@ -25,8 +22,19 @@ export async function top({ words, options, config, clock, terminal }: Call): Pr
     await showLive(terminal, snapshots)
     return { json: null, lines: [] }
   } finally {
-    close()
+    await close()
   }
+}
+
+/** On files, it works also for a user that may not write. */
+async function openForReading(config: Call['config']): Promise<Pick<OpenStore, 'read' | 'measure' | 'close'>> {
+  if (config.storage.url !== '') return openConfiguredStore(config)
+  const file = databaseFile(config.service.data_dir)
+  if (!existsSync(file)) throw new CommandFailed(`there is no database in ${config.service.data_dir} yet`)
+  const { read, close } = openReadOnly(file) ?? {}
+  if (read === undefined || close === undefined)
+    throw new CommandFailed('the database is of an earlier version: the start of the daemon updates it')
+  return { read, measure: () => measureFiles(file, read), close: async () => close() }
 }
 
 /** Resolves when the user quits. */

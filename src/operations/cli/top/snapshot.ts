@@ -8,10 +8,9 @@ import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
+import type { Database } from '../../../base/storage/db/database.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
-import { measureFiles } from '../../../base/storage/health/measure-files.js'
-import { databaseFile } from '../../../base/storage/open.js'
 import { listLargest } from '../../../records/messages/queue/entry-groups.js'
 import { type QueueCensus, QueueCounter } from '../../../records/messages/queue/queue-census.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
@@ -83,15 +82,16 @@ export class Snapshots {
   private hour: { readonly at: number; readonly activity: Activity } | null = null
 
   constructor(
-    private readonly db: Read,
+    private readonly database: Pick<Database, 'read' | 'measure'>,
     private readonly folder: string,
     private readonly clock: Clock,
   ) {
-    this.counter = new QueueCounter(db, clock)
+    this.counter = new QueueCounter(database.read, clock)
   }
 
   async read(): Promise<TopSnapshot> {
-    const { db, folder } = this
+    const { folder } = this
+    const { read: db, measure } = this.database
     const now = this.clock()
     const { senders, ...lastHour } = await this.readHour(now)
     const stretches = (await Promise.all(STRETCHES.map((seconds) => readActivity(db, now, seconds)))).map(
@@ -108,13 +108,13 @@ export class Snapshots {
       senders: await nameSenders(db, senders),
       inbound: await readInboundVerdicts(db, now),
       webhooks: { enabled, failing, behind },
-      disk: await readDisk(db, folder),
+      disk: await readDisk(measure, folder),
     }
   }
 
   private async readHour(now: number): Promise<Activity> {
     if (this.hour === null || now - this.hour.at >= HOUR_INTERVAL)
-      this.hour = { at: now, activity: await readActivity(this.db, now, HOUR_SECONDS) }
+      this.hour = { at: now, activity: await readActivity(this.database.read, now, HOUR_SECONDS) }
     return this.hour.activity
   }
 }
@@ -142,9 +142,9 @@ async function nameSenders(read: Read, senders: Activity['senders']): Promise<To
   return senders.map((sender) => ({ ...sender, name: names.get(sender.workspace_id) ?? '' }))
 }
 
-async function readDisk(read: Read, folder: string): Promise<TopSnapshot['disk']> {
+async function readDisk(measure: Database['measure'], folder: string): Promise<TopSnapshot['disk']> {
   const { free, total } = await readDiskSpace(folder)
-  const { database, wal, spool } = await measureFiles(databaseFile(folder), read)
+  const { database, wal, spool } = await measure()
   return { free, total, database, wal, spool }
 }
 

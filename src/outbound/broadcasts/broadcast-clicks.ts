@@ -17,11 +17,7 @@ const MAX_URLS = 10_000
 const clicksAfter = prepareLongRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
-    .select([
-      'seq',
-      jsonFlag('data', 'machine').as('machine'),
-      jsonText('data', 'url').as('url'),
-    ])
+    .select(['seq', jsonFlag('data', 'machine').as('machine'), jsonText('data', 'url').as('url')])
     .where('workspace_id', '=', slot('workspaceId'))
     .where(jsonText('data', 'broadcast_id'), '=', slot('id'))
     .where(sql<boolean>`type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`)

@@ -89,10 +89,7 @@ export class FirstHits {
 export const firstClickOf = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('events')
-    .select([
-      jsonText('data', 'url').as('url'),
-      jsonText('data', 'clicked_at').as('clicked_at'),
-    ])
+    .select([jsonText('data', 'url').as('url'), jsonText('data', 'clicked_at').as('clicked_at')])
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('type', '=', 'email.clicked')

@@ -144,7 +144,7 @@ const findCursorAfter = prepareFilteredRead<FilteredCursor & { skip: number }>(p
       .selectFrom('emails')
       .select(['id', 'created_at as createdAt'])
       .where('workspace_id', '=', slot('workspaceId'))
-        .where(condition)
+      .where(condition)
       .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')

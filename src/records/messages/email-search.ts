@@ -149,7 +149,7 @@ const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, sl
       .selectFrom('emails')
       .select(columns)
       .where('workspace_id', '=', slot('workspaceId'))
-        .where(condition)
+      .where(condition)
       // With two comparisons of pairs SQLite would choose `emails_of_workspace`, and read the emails of broadcasts too.
       .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
       .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))

@@ -153,7 +153,11 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     await countEmails(watching, filter)
     await listEmails(watching, filter, { offset: 50, limit: 10 })
   }
-  t.equal(seen.size, 8, 'a total of either kind, a step and a page of each list, and a step to the end of each broadcast')
+  t.equal(
+    seen.size,
+    8,
+    'a total of either kind, a step and a page of each list, and a step to the end of each broadcast',
+  )
   for (const [sql, parameters] of seen) {
     const plan = (await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map(
       ({ detail }) => detail,

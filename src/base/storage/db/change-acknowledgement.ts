@@ -22,9 +22,7 @@ const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
     .insertInto('service_state')
     .values({ key: slot('key'), value: '1' })
     .onConflict((conflict) =>
-      conflict
-        .column('key')
-        .doUpdateSet({ value: sql<string>`cast(cast(service_state.value as bigint) + 1 as text)` }),
+      conflict.column('key').doUpdateSet({ value: sql<string>`cast(cast(service_state.value as bigint) + 1 as text)` }),
     ),
 )
 

@@ -120,7 +120,8 @@ export const workspaceTables = keysOf(erasePlans)
  */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const id = workspaceId
-  const deleteRowsOf = (table: WorkspaceTable): Write => write(sql`delete from ${sql.raw(table)} where workspace_id = ${id}`)
+  const deleteRowsOf = (table: WorkspaceTable): Write =>
+    write(sql`delete from ${sql.raw(table)} where workspace_id = ${id}`)
   const usage = sql`delete from usage where workspace_id in (select user_id from members where workspace_id = ${id}
     and not exists (select 1 from members as others where others.user_id = members.user_id and others.workspace_id <> ${id}))`
   const people = sql`delete from users where id in (select user_id from members where workspace_id = ${id}) and not exists
@@ -198,7 +199,9 @@ async function eraseBySlices(
   const first = sql<{ key: Key | null }>`select min(${key}) as key from ${rows}`
   let from: Key | null | undefined = (await readRows(read, first))[0]?.key
   while (from !== null && from !== undefined) {
-    const next = sql<{ key: Key }>`select ${key} as key from ${rows} where ${key} >= ${from} order by ${key} limit 1 offset ${most}`
+    const next = sql<{
+      key: Key
+    }>`select ${key} as key from ${rows} where ${key} >= ${from} order by ${key} limit 1 offset ${most}`
     const to: Key | undefined = (await readRows(read, next))[0]?.key
     const erase = sql`delete from ${rows} where workspace_id = ${workspaceId} and ${key} >= ${from}`
     await commit([write(to === undefined ? erase : sql`${erase} and ${key} < ${to}`)])

@@ -148,7 +148,9 @@ function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compi
   const conditions = [
     ...(driver === 'status' || status === undefined ? [] : [sql`status = ${status}`]),
     ...(driver === 'domain' || domain === undefined ? [] : [sql`domain = ${domain}`]),
-    ...(driver === 'spamStatus' || spamStatus === undefined ? [] : [sql`spam_status is not distinct from ${spamStatus}`]),
+    ...(driver === 'spamStatus' || spamStatus === undefined
+      ? []
+      : [sql`spam_status is not distinct from ${spamStatus}`]),
     ...(driver === 'from' || from === undefined ? [] : [sql`from_key = ${lowerCaseOf(from)}`]),
   ]
   return queryAfter(filter, driver, cursor)

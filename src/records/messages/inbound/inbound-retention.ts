@@ -53,7 +53,9 @@ const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
     .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
     .select(placeOf('raw', 'inbound_id').as('place'))
     .where('raw.received_at', '<', slot('before'))
-    .where(sql<boolean>`(raw.received_at, ${placeOf('raw', 'inbound_id')}) > (${slot('received_at')}, ${slot('place')})`)
+    .where(
+      sql<boolean>`(raw.received_at, ${placeOf('raw', 'inbound_id')}) > (${slot('received_at')}, ${slot('place')})`,
+    )
     .orderBy('raw.received_at')
     .orderBy(placeOf('raw', 'inbound_id'))
     .limit(BATCH_SIZE),

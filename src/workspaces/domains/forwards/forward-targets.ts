@@ -93,10 +93,11 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
 )
 
 /** Finds addresses that no rule names. It spares one that we stopped asking: a new rule would ask it again. `lower` is ASCII. */
-const isUnused = () => sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
-  { table: 'forward_rules', column: 'targets' },
-  { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
-)}`
+const isUnused = () =>
+  sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
+    { table: 'forward_rules', column: 'targets' },
+    { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
+  )}`
 
 const countUnused = prepareRead<{ workspaceId: string; before: Timestamp }>()(({ db, slot }) =>
   db

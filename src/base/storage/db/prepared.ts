@@ -23,20 +23,34 @@ import type { Tables } from '../tables/tables.js'
 import { type Engine, engineInUse, pickByEngine } from './engine.js'
 import type { Write } from './write.js'
 
-const compilers: Readonly<Record<Engine, QueryCompiler>> = {
-  sqlite: new SqliteQueryCompiler(),
-  postgres: new PostgresQueryCompiler(),
+/**
+ * Writes constants into the statement, and leaves slots alone as parameters. PostgreSQL plans a prepared statement for any
+ * values, and for a limit that it does not know it expects a tenth of all rows.
+ */
+class ConstantsAsWords extends PostgresQueryCompiler {
+  protected override appendValue(value: unknown): void {
+    if (typeof value === 'number' || typeof value === 'string') this.appendImmediateValue(value)
+    else super.appendValue(value)
+  }
 }
 
-/** A Kysely that compiles statements for the engine in use and cannot run them. */
-export const queryBuilder = new Kysely<Tables>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => ({ compileQuery: (...query) => pickByEngine(compilers).compileQuery(...query) }),
-  },
-})
+/** Makes a Kysely that compiles statements for the engine in use and cannot run them. */
+function createBuilder(postgres: QueryCompiler): Kysely<Tables> {
+  const compilers = { sqlite: new SqliteQueryCompiler(), postgres }
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => ({ compileQuery: (...query) => pickByEngine(compilers).compileQuery(...query) }),
+    },
+  })
+}
+
+/** For statements that are built for one use. */
+export const queryBuilder = createBuilder(new PostgresQueryCompiler())
+
+const preparedBuilder = createBuilder(new ConstantsAsWords())
 
 class Slot {
   constructor(readonly name: string) {}
@@ -75,7 +89,7 @@ function compileNow<Values extends object>(
     new Slot(name) as unknown as Values[Name]
   const slots = <Name extends keyof Values & string>(names: readonly Name[]): Pick<Values, Name> =>
     Object.fromEntries(names.map((name) => [name, slot(name)])) as Pick<Values, Name>
-  const { sql, parameters } = build({ db: queryBuilder, slot, slots }).compile()
+  const { sql, parameters } = build({ db: preparedBuilder, slot, slots }).compile()
   return {
     sql,
     bind: (values) =>

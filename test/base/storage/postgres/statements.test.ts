@@ -88,14 +88,10 @@ function inboundFilters(): readonly InboundFilter[] {
     { spamStatus: 'spam' },
     { since: 1 },
   ] as const
-  return Array.from({ length: 2 ** choices.length }, (_, set) =>
-    choices.reduce<InboundFilter>(
-      (filter, choice, at) => ((set & (2 ** at)) === 0 ? filter : { ...filter, ...choice }),
-      {
-        workspaceId: 'w',
-      },
-    ),
-  )
+  return Array.from({ length: 2 ** choices.length }, (_, set) => {
+    const chosen = choices.filter((_, at) => (set & (2 ** at)) !== 0)
+    return Object.assign({ workspaceId: 'w' }, ...chosen)
+  })
 }
 
 /** Tells why the server refuses statements. Those of which it makes no plan, such as an unknown key of a conflict, too. */

@@ -6,7 +6,8 @@
  *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)
  *     commit([hold({ id, held: 1 })])
  *
- * A slot stands for exactly one bound parameter; it may be used several times.
+ * A slot stands for exactly one bound parameter; it may be used several times. Text is bound as `mail/storable-text`
+ * makes it.
  */
 import {
   type Compilable,
@@ -21,6 +22,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
+import { toStorableText } from '../../mail/storable-text.js'
 import type { Tables } from '../tables/tables.js'
 import { type Engine, engineInUse, pickByEngine } from './engine.js'
 import type { Write } from './write.js'
@@ -39,6 +41,11 @@ export const queryBuilder = new Kysely<Tables>({
     createQueryCompiler: () => ({ compileQuery: (...query) => pickByEngine(compilers).compileQuery(...query) }),
   },
 })
+
+/** Reads do this too, so that they find what writes have stored. */
+function toStorable(value: unknown): unknown {
+  return typeof value === 'string' ? toStorableText(value) : value
+}
 
 class Slot {
   constructor(readonly name: string) {}
@@ -82,7 +89,7 @@ function compileNow<Values extends object>(
     sql,
     bind: (values) =>
       parameters.map((parameter) =>
-        parameter instanceof Slot ? (values as Record<string, unknown>)[parameter.name] : parameter,
+        parameter instanceof Slot ? toStorable((values as Record<string, unknown>)[parameter.name]) : parameter,
       ),
   }
 }
@@ -209,7 +216,7 @@ export async function readTogether<const Queries extends readonly Query<unknown>
 /** Runs a read that is built for one use, such as a list with filters. */
 export function runQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
   const { sql, parameters } = query.compile()
-  return read(sql, parameters)
+  return read(sql, parameters.map(toStorable))
 }
 
 /** SQLite's internal row number: the last column of every index of a table that is not `without rowid`. */
@@ -220,5 +227,5 @@ export function rowidOf(table: string): RawBuilder<number> {
 /** A write that is built for one use, such as an update of the given columns only. It must change `rows` rows. */
 export function toWrite(query: Compilable, rows: number): Write {
   const { sql, parameters } = query.compile()
-  return { sql, parameters, rows }
+  return { sql, parameters: parameters.map(toStorable), rows }
 }

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
+import { SHORT_CLICK_URL } from '../../base/storage/schema/events.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
@@ -12,14 +13,17 @@ const STEP = 1_000
 /** The most URLs that are counted. Links with variables may have one URL for each recipient. */
 const MAX_URLS = 10_000
 
-/** These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. */
+/**
+ * These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. The row itself is read only
+ * for a URL that the index does not have.
+ */
 const clicksAfter = prepareLongRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
     .select([
       'seq',
       sql<number | null>`json_extract(data, '$.machine')`.as('machine'),
-      sql<string>`json_extract(data, '$.url')`.as('url'),
+      sql<string>`coalesce(${sql.raw(SHORT_CLICK_URL)}, json_extract(data, '$.url'))`.as('url'),
     ])
     .where('workspace_id', '=', slot('workspaceId'))
     .where(sql<boolean>`json_extract(data, '$.broadcast_id') = ${slot('id')}`)

@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
-import { SHORT_CLICK_URL } from '../../base/storage/schema/events.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
+import { SHORT_CLICK_URL } from '../../base/storage/schema/events.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
 /** The index entries that one step reads. */

@@ -36,7 +36,10 @@ interface NewContent {
 
 export function insertSentContent({ workspaceId, id }: BroadcastRef, { frame, links, now }: NewContent): Write[] {
   const common = { broadcast_id: id, workspace_id: workspaceId, created_at: now }
-  return [insertFrame({ ...common, frame }), ...links.map((url) => insertLink({ ...common, url, url_key: nameBroadcastLink(url) }))]
+  return [
+    insertFrame({ ...common, frame }),
+    ...links.map((url) => insertLink({ ...common, url, url_key: nameBroadcastLink(url) })),
+  ]
 }
 
 const removeFrame = prepareWrite<BroadcastRef>(({ db, slot }) =>

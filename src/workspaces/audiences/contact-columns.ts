@@ -250,12 +250,12 @@ function parseMetadata(text: string): Metadata {
   if (!isRecord(value) || Object.hasOwn(value, '__proto__')) {
     throw new InvalidLineError('metadata', 'is not a JSON object', text)
   }
+  if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
+    throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  }
   const json = JSON.stringify(value)
   if (toStorableJson(json) !== json) {
     throw new InvalidLineError('metadata', 'has text with NUL (U+0000) or half of a surrogate pair', text)
-  }
-  if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
-    throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
   }
   return value
 }

@@ -10,6 +10,7 @@ import type { Write } from '../../src/base/storage/db/write.js'
 import { toJson } from '../../src/base/storage/tables/columns.js'
 import { BroadcastComposer } from '../../src/outbound/broadcasts/compose-broadcast.js'
 import { ContactMessages } from '../../src/outbound/broadcasts/contact-message.js'
+import { nameBroadcastLink } from '../../src/outbound/tracking/broadcast-links.js'
 import { encodeFrame } from '../../src/records/messages/frames/encode-frame.js'
 import type { MessageFrame } from '../../src/records/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../src/records/messages/queue/enqueue.js'
@@ -61,7 +62,9 @@ async function store(app: TestDaemon, to: readonly string[]): Promise<Broadcast>
   await withOwnDatabase(app, async ({ commit, read }) =>
     commit([
       await rowOf(read)('broadcast_frames', { ...own, frame: encodeFrame(frame) }),
-      ...(await Promise.all(links.map((url) => rowOf(read)('broadcast_links', { ...own, url })))),
+      ...(await Promise.all(
+        links.map((url) => rowOf(read)('broadcast_links', { ...own, url, url_key: nameBroadcastLink(url) })),
+      )),
       ...messages.flatMap(({ writes }) => writes),
     ]),
   )

@@ -3,7 +3,7 @@
  * of each message. Events that retention has removed are not counted.
  */
 import { sql } from 'kysely'
-import { jsonFlag, jsonText } from '../../base/storage/db/dialect.js'
+import { jsonFlag, jsonText, urlOfClick } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
@@ -13,11 +13,14 @@ const STEP = 1_000
 /** The most URLs that are counted. Links with variables may have one URL for each recipient. */
 const MAX_URLS = 10_000
 
-/** These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. */
+/**
+ * These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. The row itself is read only
+ * for a URL that the index does not have.
+ */
 const clicksAfter = prepareLongRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
-    .select(['seq', jsonFlag('data', 'machine').as('machine'), jsonText('data', 'url').as('url')])
+    .select(['seq', jsonFlag('data', 'machine').as('machine'), urlOfClick().as('url')])
     .where('workspace_id', '=', slot('workspaceId'))
     .where(jsonText('data', 'broadcast_id'), '=', slot('id'))
     .where(sql<boolean>`type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`)

@@ -5,6 +5,7 @@
 import { prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
+import { nameBroadcastLink } from '../tracking/broadcast-links.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
 const insertFrame = prepareWrite<Tables['broadcast_frames']>(({ db, slot }) =>
@@ -19,6 +20,7 @@ const insertFrame = prepareWrite<Tables['broadcast_frames']>(({ db, slot }) =>
 const insertLink = prepareWrite<Tables['broadcast_links']>(({ db, slot }) =>
   db.insertInto('broadcast_links').values({
     broadcast_id: slot('broadcast_id'),
+    url_key: slot('url_key'),
     url: slot('url'),
     workspace_id: slot('workspace_id'),
     created_at: slot('created_at'),
@@ -34,7 +36,10 @@ interface NewContent {
 
 export function insertSentContent({ workspaceId, id }: BroadcastRef, { frame, links, now }: NewContent): Write[] {
   const common = { broadcast_id: id, workspace_id: workspaceId, created_at: now }
-  return [insertFrame({ ...common, frame }), ...links.map((url) => insertLink({ ...common, url }))]
+  return [
+    insertFrame({ ...common, frame }),
+    ...links.map((url) => insertLink({ ...common, url, url_key: nameBroadcastLink(url) })),
+  ]
 }
 
 const removeFrame = prepareWrite<BroadcastRef>(({ db, slot }) =>

@@ -5,7 +5,6 @@
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { isClickToken } from '../../base/mail/click-token.js'
-import { isUrl } from '../../base/storage/db/dialect.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { broadcastOfEmail } from '../../records/messages/broadcast-recipients.js'
 
@@ -30,16 +29,17 @@ export async function findBroadcastLink(read: Read, secret: KeyObject, click: Br
   if (message === undefined) return null
   const { broadcast_id: id } = message
   if (broadcastId !== null && broadcastId !== id) return null
-  if ((await linkOfBroadcast(read, { broadcastId: id, url })).length > 0) return nameBroadcastLink(url)
+  const name = nameBroadcastLink(url)
+  if ((await linkOfBroadcast(read, { broadcastId: id, name })).length > 0) return name
   return token !== null && isClickToken(secret, { emailId, url, token }) ? OWN_LINK : null
 }
 
-const linkOfBroadcast = prepareRead<{ broadcastId: string; url: string }>()(({ db, slot }) =>
+const linkOfBroadcast = prepareRead<{ broadcastId: string; name: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_links')
     .select('broadcast_id')
     .where('broadcast_id', '=', slot('broadcastId'))
-    .where(isUrl(slot('url'))),
+    .where('url_key', '=', slot('name')),
 )
 
 /** Counts the links without variables. */
@@ -50,7 +50,7 @@ export const countBroadcastLinks = prepareRead<{ broadcastId: string }>()(({ db,
     .where('broadcast_id', '=', slot('broadcastId')),
 )
 
-/** Names a link by a short text, however long its URL is. */
+/** Names a link by a short text, however long its URL is. The key of its row is this name. */
 export function nameBroadcastLink(url: string): string {
   return createHash('sha256').update(url).digest('base64url')
 }

@@ -13,7 +13,7 @@ import { prepareRead, type Read, type StatementBuilder } from '../../base/storag
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../base/storage/tables/email-tables.js'
-import { findLogRange, seqAtTime } from './event-times.js'
+import { findSeqRange, isInTime } from './event-times.js'
 import { eventTypes } from './payloads.js'
 import { firstOfRecipient, type Order } from './recipient-events.js'
 
@@ -53,16 +53,19 @@ export async function listEvents(
 ): Promise<readonly ListedEvent[]> {
   const { workspaceId, type, types = type === undefined ? eventTypes : [type], emailId, from, to } = filter
   if (emailId !== undefined && !(await isEmailOfWorkspace(read, emailId, workspaceId))) return []
-  const { first, end } = await findLogRange(read)
-  const range = {
-    types,
-    from: Math.max(after + 1, from === undefined ? first : await seqAtTime(read, from)),
-    before: Math.min(before ?? end, to === undefined ? end : await seqAtTime(read, to)),
-    order,
-    limit,
+  const { first, end } = await findSeqRange(read, { from, to })
+  const range = { types, from: Math.max(after + 1, first), before: Math.min(before ?? end, end), order, limit }
+  const found: ListedEvent[] = []
+  for (;;) {
+    const page = await findPage(read, filter, range)
+    const events = (await Promise.all(page.map(async ({ seq }) => eventBySeq(read, { seq, workspaceId })))).flat()
+    found.push(...events.filter((event) => isInTime({ from, to }, event)))
+    const last = page[limit - 1]
+    if (last === undefined || found.length >= limit) return found.slice(0, limit)
+    if (order === 'desc') range.before = last.seq
+    else range.from = last.seq + 1
+    await waitForStep()
   }
-  const page = await findPage(read, filter, range)
-  return (await Promise.all(page.map(async ({ seq }) => eventBySeq(read, { seq, workspaceId })))).flat()
 }
 
 /** Tells whether an email belongs to the workspace. All events of an email belong to its workspace. */

@@ -1,9 +1,9 @@
 /**
  * The log of events, in their order.
  *
- * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` never decreases
- * along `seq`, so a binary search finds a time (`event-times.ts`): an event that is stored late, after an outage, has
- * the time of the event before it. `data` (`payloads.ts`) says when the event really happened.
+ * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` decreases along
+ * `seq` by no more than `maxDisorder`, so a binary search finds a time (`event-times.ts`): an event that is stored late,
+ * after an outage, has the time of the event before it. `data` (`payloads.ts`) says when the event really happened.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'

@@ -7,7 +7,7 @@
  */
 
 import { DAY } from '../../base/platform/time-units.js'
-import { isInJsonNumbers, isUrl } from '../../base/storage/db/dialect.js'
+import { isInJsonNumbers } from '../../base/storage/db/dialect.js'
 import type { PageSlice } from '../../base/storage/db/paging.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
@@ -57,7 +57,7 @@ const sumsOfLink = prepareLongRead<OfDomain & { url: string; days: Json<readonly
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
     .where(isInJsonNumbers('day', slot('days')))
-    .where(isUrl(slot('url'))),
+    .where('url', '=', slot('url')),
 )
 
 interface LinkClicks {

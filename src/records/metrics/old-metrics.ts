@@ -2,7 +2,6 @@
 import { sql } from 'kysely'
 import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { urlKey } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
 
@@ -44,7 +43,7 @@ const someOldLinkMetrics = prepareRead<Old>()(({ db, slot }) =>
 )
 
 const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) => {
-  const key = sql`workspace_id, domain, day, ${urlKey()}`
+  const key = sql`workspace_id, domain, day, url`
   return db.deleteFrom('link_metrics').where(
     sql<boolean>`(${key}) in (select ${key} from link_metrics
       where ${dayOfLink} < ${slot('day')} limit ${sql.lit(BATCH_SIZE)})`,

@@ -8,6 +8,7 @@
  */
 import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
+import { explainUnstorable, toStorableJson } from '../../base/mail/storable-text.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
 import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../../base/platform/csv/rows.js'
@@ -156,6 +157,8 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
     if (cell === '' || column.kind === 'none') continue
     if (cell.includes(REPLACEMENT_CHARACTER))
       throw new InvalidLineError(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
+    const fault = explainUnstorable(cell)
+    if (fault !== null) throw new InvalidLineError(fieldOf(column), fault, cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
   Object.assign(parsedLine, parseConsent(columns, cells))
@@ -249,6 +252,10 @@ function parseMetadata(text: string): Metadata {
   }
   if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
     throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  }
+  const json = JSON.stringify(value)
+  if (toStorableJson(json) !== json) {
+    throw new InvalidLineError('metadata', 'has text with NUL (U+0000) or half of a surrogate pair', text)
   }
   return value
 }

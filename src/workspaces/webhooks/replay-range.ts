@@ -2,7 +2,8 @@
  * A *replay* delivers the events of a time range to a webhook again. This file makes the request for one.
  *
  * It counts the events in steps and stores the replay with the range of `seq` that holds them. The dispatcher walks
- * through that range. Events that the log no longer holds are not part of it.
+ * through that range. Events that the log no longer holds are not part of it. Where the log is not quite in the order of
+ * time, a few more events of the moments before and after are delivered again.
  */
 import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -15,7 +16,7 @@ import { tryCommit } from '../../base/storage/db/write.js'
 import { type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 import type { WebhookReplaysTable } from '../../base/storage/tables/webhook-tables.js'
-import { seqAtTime } from '../../records/events/event-times.js'
+import { findSeqRange } from '../../records/events/event-times.js'
 import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
 
 /** Replays of one webhook that are not finished. */
@@ -97,7 +98,8 @@ export async function replayRange(
 ): Promise<number> {
   await requireEnabledWebhook(read, webhook)
   const { workspaceId, id } = webhook
-  const [first, last] = [await seqAtTime(read, from), (await seqAtTime(read, to)) - 1]
+  const { first, end } = await findSeqRange(read, { from, to })
+  const last = end - 1
   const count = await countEvents(read, { workspaceId, types, first, last }, max)
   if (count === 0) return 0
   const replay = {

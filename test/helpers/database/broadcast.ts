@@ -5,6 +5,7 @@ import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { nameBroadcastLink } from '../../../src/outbound/tracking/broadcast-links.js'
 import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { type MessageFrame, sizeOfFramed } from '../../../src/records/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../../src/records/messages/queue/enqueue.js'
@@ -52,7 +53,9 @@ export async function sentBroadcast(read: Read, request: BroadcastRequest): Prom
         ...{ sender: toJson(SENDER), reply_to: '[]' },
       }),
       await newRow('broadcast_frames', { ...own, frame: encodeFrame(frameOf(id)) }),
-      ...(await Promise.all(links.map((url) => newRow('broadcast_links', { ...own, url })))),
+      ...(await Promise.all(
+        links.map((url) => newRow('broadcast_links', { ...own, url, url_key: nameBroadcastLink(url) })),
+      )),
       ...sent.flatMap(({ writes }) => writes),
     ],
   }

@@ -42,7 +42,16 @@ const TAGS: readonly Tag[] = [
   { name: 'a:b', value: 'c' },
   { name: 'größe', value: "it's" },
 ]
-const LINKS = ['https://example.com/', 'https://example.com/?a=1', "https://example.com/it's", 'https://b.test/', 'x:']
+/** Two have as many bytes as a URL in the metrics of links may have, and more. */
+const LINKS = [
+  'https://example.com/',
+  'https://example.com/?a=1',
+  "https://example.com/it's",
+  'https://b.test/',
+  'x:',
+  `https://example.com/${'ü'.repeat(990)}`,
+  `https://example.com/${'ü'.repeat(990)}a`,
+]
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
 const MACHINE = 'Mozilla/5.0 (compatible; GoogleImageProxy)'
 

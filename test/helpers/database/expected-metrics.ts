@@ -6,6 +6,8 @@ import type { History } from './email-history.js'
 
 const BUCKET = 15 * 60_000
 const DAY = 86_400_000
+/** Longer URLs are not in the metrics of links. */
+const MAX_URL_BYTES = 2_000
 
 /** Numbers that are not 0, by key and name. */
 type Numbers = Readonly<Record<string, number>>
@@ -55,7 +57,7 @@ export function expectedMetrics({ emails, hits }: History): Numbers {
     if (email === undefined) continue
     const name = type === 'email.opened' ? 'opens' : 'clicks'
     counts.add(keysOf(email), machine === 1 ? `machine_${name}` : name)
-    if (machine === 1 || url === null) continue
+    if (machine === 1 || url === null || Buffer.byteLength(url) > MAX_URL_BYTES) continue
     const day = startOf(email.created_at, DAY)
     const keys = ['', email.from_domain].map((domain) => `${email.workspace_id}|${domain}|${day}|${url}`)
     counts.add(keys, 'clicks')

@@ -55,8 +55,8 @@ t.test('the links that a message has lead where its sender meant, and only in th
   const composed = await composer.compose(content, { broadcastId, audienceId: broadcastId })
   await database.commit(
     composed.links.map((url) => ({
-      sql: 'insert into broadcast_links (broadcast_id, url, workspace_id, created_at) values (?, ?, ?, 1)',
-      parameters: [broadcastId, url, 'ws_1'],
+      sql: 'insert into broadcast_links (broadcast_id, url_key, url, workspace_id, created_at) values (?, ?, ?, ?, 1)',
+      parameters: [broadcastId, nameBroadcastLink(url), url, 'ws_1'],
     })),
   )
   const metadata = toJson({ x: 'a&b=c', home: 'https://home.example.test/~bob' })

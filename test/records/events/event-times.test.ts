@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
-import { seqAtTime } from '../../../src/records/events/event-times.js'
+import { findSeqRange, isInTime, seqAtTime } from '../../../src/records/events/event-times.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { buildEventWrite } from '../../helpers/database/store-events.js'
 
@@ -68,4 +68,41 @@ t.test('it is found for any times and any gaps', async (t) => {
     }),
     { numRuns: 100 },
   )
+})
+
+t.test('a range has all events of its times, even where the log is not in their order', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const model = fc.array(fc.tuple(fc.nat({ max: 4 }), fc.nat({ max: 10 })), { maxLength: 40 })
+  const time = fc.option(fc.nat({ max: 80 }), { nil: undefined })
+  await fc.assert(
+    fc.asyncProperty(model, time, time, async (steps, from, to) => {
+      let latest = 0
+      const times = steps.map(([step, back]) => {
+        latest += step
+        return latest - back
+      })
+      await commit([
+        { sql: 'delete from events', parameters: [] },
+        ...times.map((at, place) => ({
+          sql: `insert into events (seq, id, workspace_id, type, created_at, data) values (?, ?, 'w', 'email.sent', ?, '{}')`,
+          parameters: [place + 1, String(place), at],
+        })),
+      ])
+      const { first, end } = await findSeqRange(read, { from, to }, 10)
+      for (const [place, at] of times.entries()) {
+        const isMissed = place + 1 < first || place + 1 >= end
+        if (isMissed && isInTime({ from, to }, { created_at: at })) throw new Error(`${place + 1} of ${at}`)
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+t.test('a range is exact where the log is in the order of time', async (t) => {
+  const { read } = await storeAt(t, [10, 20, 20, 20, 30])
+  t.same(await findSeqRange(read, { from: 20, to: 30 }), { first: 2, end: 5 })
+  t.same(await findSeqRange(read, {}), { first: 1, end: 6 })
+  t.same(await findSeqRange(read, { to: 10 }), { first: 1, end: 1 })
+  t.same(await findSeqRange(read, { from: 31 }), { first: 6, end: 6 })
 })

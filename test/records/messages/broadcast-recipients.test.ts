@@ -50,7 +50,7 @@ t.test('frames and links stay while a message is left or may come', async (t) =>
       await newRow('broadcast_frames', { broadcast_id: id, workspace_id: 'ws_1', created_at: at }),
       ...(await Promise.all(
         ['https://example.com/1', 'https://example.com/2'].map((url) =>
-          newRow('broadcast_links', { broadcast_id: id, url, workspace_id: 'ws_1', created_at: at }),
+          newRow('broadcast_links', { broadcast_id: id, url_key: url, url, workspace_id: 'ws_1', created_at: at }),
         ),
       )),
     ]

@@ -111,6 +111,9 @@ t.test('an invalid contact is refused by its line number, its field and the rule
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],
     [['a@b.test', '', '', nested(32)], 'metadata', /31 levels/],
     [['a@b.test', '', '', nested(50_000)], 'metadata', /31 levels/],
+    [['a@b.test', '', '', '{"a":["b\\u0000"]}'], 'metadata', /NUL/],
+    [['a@b.test', '', '', '{"a\\ud83d":1}'], 'metadata', /surrogate/],
+    [['a@b.test', '', '', '', 'x\0'], 'metadata.note', /NUL/],
     [['a@b.test', '', '', '', 'x'.repeat(17_000)], 'metadata', /16384/],
     [['a@b.test', '', '', '', '', 'more'], null, /more cells/],
   ]

@@ -8,6 +8,7 @@
  * An expression without a column says so itself.
  */
 import { type AliasedRawBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { SHORT_CLICK_URL } from '../schema/events.js'
 import type { Json } from '../tables/columns.js'
 import { pickByEngine } from './engine.js'
 
@@ -99,14 +100,13 @@ export function firstPlace(): number | string {
   return pickByEngine<number | string>({ sqlite: 0, postgres: '' })
 }
 
-/** Whether the column `url`, with which the key of a table ends, is this URL. */
-export function isUrl(url: string): RawBuilder<boolean> {
-  return pickByEngine({ sqlite: sql<boolean>`url = ${url}`, postgres: sql<boolean>`url_key = key_of_url(${url})` })
-}
-
-/** The last column of such a key: PostgreSQL has a hash of the URL in it, because a key may not be long there. */
-export function urlKey(): RawBuilder<unknown> {
-  return pickByEngine({ sqlite: sql.raw('url'), postgres: sql.raw('url_key') })
+/**
+ * The URL of a click. SQLite finds it in the index `clicks_of_broadcasts`, but for one that is too long for an index, and
+ * reads the row for that.
+ */
+export function urlOfClick(): RawBuilder<string> {
+  const stored = jsonText('data', 'url')
+  return pickByEngine({ sqlite: sql<string>`coalesce(${sql.raw(SHORT_CLICK_URL)}, ${stored})`, postgres: stored })
 }
 
 /** The text in a field of the JSON object in `column`. Null if there is no such field. */

@@ -6,7 +6,8 @@
  *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)
  *     commit([hold({ id, held: 1 })])
  *
- * A slot stands for exactly one bound parameter; it may be used several times.
+ * A slot stands for exactly one bound parameter; it may be used several times. Text is bound as `mail/storable-text`
+ * makes it.
  */
 import {
   type Compilable,
@@ -19,6 +20,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { toStorableText } from '../../mail/storable-text.js'
 import type { Tables } from '../tables/tables.js'
 import { type Engine, engineInUse, pickByEngine } from './engine.js'
 import type { Write } from './write.js'
@@ -51,6 +53,11 @@ function createBuilder(postgres: QueryCompiler): Kysely<Tables> {
 export const queryBuilder = createBuilder(new PostgresQueryCompiler())
 
 const preparedBuilder = createBuilder(new ConstantsAsWords())
+
+/** Reads do this too, so that they find what writes have stored. */
+function toStorable(value: unknown): unknown {
+  return typeof value === 'string' ? toStorableText(value) : value
+}
 
 class Slot {
   constructor(readonly name: string) {}
@@ -94,7 +101,7 @@ function compileNow<Values extends object>(
     sql,
     bind: (values) =>
       parameters.map((parameter) =>
-        parameter instanceof Slot ? (values as Record<string, unknown>)[parameter.name] : parameter,
+        parameter instanceof Slot ? toStorable((values as Record<string, unknown>)[parameter.name]) : parameter,
       ),
   }
 }
@@ -221,11 +228,11 @@ export async function readTogether<const Queries extends readonly Query<unknown>
 /** Runs a read that is built for one use, such as a list with filters. */
 export function runQuery<Row>(read: Read, query: Compilable<Row>): Awaitable<Row[]> {
   const { sql, parameters } = query.compile()
-  return read(sql, parameters)
+  return read(sql, parameters.map(toStorable))
 }
 
 /** A write that is built for one use, such as an update of the given columns only. It must change `rows` rows. */
 export function toWrite(query: Compilable, rows: number): Write {
   const { sql, parameters } = query.compile()
-  return { sql, parameters, rows }
+  return { sql, parameters: parameters.map(toStorable), rows }
 }

@@ -15,7 +15,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { keysOf } from '../../platform/records.js'
 import type { Store } from '../db/database.js'
-import { urlKey } from '../db/dialect.js'
 import { type Awaitable, prepareRead, prepareWrite, queryBuilder } from '../db/prepared.js'
 import { OPERATOR_WORKSPACE_KEY } from '../db/service-state.js'
 import type { Write } from '../db/write.js'
@@ -183,7 +182,7 @@ async function eraseByIndex(
   const [rows, most] = [sql.raw(table), sql.lit(portion)]
   const some = sql`select 1 from ${rows} where workspace_id = ${workspaceId} limit 1`
   // As a pair, the rows are found by the primary key; with `workspace_id = ?` each portion would walk over all remaining rows.
-  const columns = sql.join(['workspace_id', ...[key].flat()].map((name) => (name === 'url' ? urlKey() : sql.raw(name))))
+  const columns = sql.join(['workspace_id', ...[key].flat()].map((name) => sql.raw(name)))
   const erase = sql`delete from ${rows} where (${columns}) in
     (select ${columns} from ${rows} where workspace_id = ${workspaceId} limit ${most})`
   while ((await readRows(read, some)).length > 0) await commit([write(erase)])

@@ -13,7 +13,7 @@ import { greylistTotals, inboundTotals, tokenCounts } from './totals/inbound-tot
 import { linkMetrics } from './totals/link-metrics.js'
 import type { Totals } from './totals/statement-triggers.js'
 import { tableNumbers } from './totals/table-numbers.js'
-import { neededFunctions, translateToPostgres } from './translate-schema.js'
+import { translateToPostgres } from './translate-schema.js'
 
 const totals: readonly Totals[] = [
   ...[emailCounts, broadcastCounts, emailMetrics, hitMetrics, linkMetrics, contactCounts],
@@ -40,7 +40,7 @@ const fence = `create table fence (
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...neededFunctions, ...migrationTables, fence],
+    ...[...migrationTables, fence],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

@@ -3,9 +3,6 @@
  *
  * They are written so that few words differ: names of types, what SQLite says about the storage of a table, functions of
  * some expressions, and the form of triggers. Text is compared by its bytes in both engines.
- *
- * PostgreSQL refuses keys of more than 2,704 bytes, and URLs may be longer. So a key that ends with the column `url` has
- * a hash of it instead (`url_key`), and other indexes leave the column out.
  */
 
 const column = '(?<=^\\s*\\w+ |, ?\\w+ |,\\s+\\w+ |\\(\\s*\\w+ )'
@@ -27,27 +24,13 @@ const expressions: readonly (readonly [RegExp, string])[] = [
   [/where (\(.+\)) = 1$/, 'where $1'],
 ]
 
-/** Indexes that have a URL among their columns, to be read without the rows of the table. */
-const urlColumn = /,\s+(?:url|json_extract\(data, '\$\.url'\))(?=\))/
-
-const longKey = /primary key \(([\w, ]+), url\)/
-
 const trigger =
   /^\s*create trigger (\w+)\s+(after|before)\s+(insert|delete|update(?: of [\w, ]+?)?)\s+on\s+(\w+)\s*(?:when\s+([\s\S]+?))?\s+begin([\s\S]+)end\s*$/
-
-/** What translated statements need: the key that stands for a URL of any length. */
-export const neededFunctions: readonly string[] = [
-  `create function key_of_url(url text) returns bytea language sql immutable strict parallel safe
-    as $$ select sha256(convert_to(url, 'UTF8')) $$`,
-]
 
 /** Gives the statements of PostgreSQL for one of the schema. */
 export function translateToPostgres(statement: string): readonly string[] {
   if (/^\s*create table/.test(statement)) return translateTable(statement)
   if (/^\s*create trigger/.test(statement)) return translateTrigger(replaceAll(expressions, statement))
-  if (/^\s*create (?:unique )?index/.test(statement)) {
-    return [replaceAll(expressions, statement.replace(urlColumn, ''))]
-  }
   return [replaceAll(expressions, statement)]
 }
 
@@ -56,9 +39,7 @@ function replaceAll(pairs: readonly (readonly [RegExp, string])[], statement: st
 }
 
 function translateTable(statement: string): readonly string[] {
-  const plain = statement
-    .replace(/\)\s*strict(?:,\s*without rowid)?\s*$/, ')')
-    .replace(longKey, 'url_key bytea not null generated always as (key_of_url(url)) stored, primary key ($1, url_key)')
+  const plain = statement.replace(/\)\s*strict(?:,\s*without rowid)?\s*$/, ')')
   const [, table = ''] = /create table (\w+)/.exec(plain) ?? []
   return [replaceAll(typeNames, plain), ...storeOutside(table, plain)]
 }

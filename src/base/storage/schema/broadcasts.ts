@@ -44,10 +44,10 @@ const records = [
   `create table broadcast_frames (
     broadcast_id text primary key, workspace_id text not null, created_at integer not null, frame blob not null)
     strict`,
-  // The links of a broadcast whose clicks are counted.
+  // The links of a broadcast whose clicks are counted. A URL may be too long for a key; `url_key` is its hash.
   `create table broadcast_links (
-    broadcast_id text not null, url text not null, workspace_id text not null, created_at integer not null,
-    primary key (broadcast_id, url)) strict, without rowid`,
+    broadcast_id text not null, url_key text not null, url text not null, workspace_id text not null,
+    created_at integer not null, primary key (broadcast_id, url_key)) strict, without rowid`,
 ] as const
 
 const messages = [

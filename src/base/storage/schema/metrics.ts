@@ -13,8 +13,11 @@ import { DAY } from '../../platform/time-units.js'
 import { recipientColumns } from './emails.js'
 
 const BUCKET = 900_000
-/** Characters of a URL in `link_metrics`; longer ones are left out. */
-export const MAX_URL = 8_192
+/**
+ * Bytes of a URL in `link_metrics`, as UTF-8; longer ones are left out. It is a part of keys, and PostgreSQL takes 2,704
+ * bytes of a row into an index.
+ */
+export const MAX_URL_BYTES = 2_000
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
 const ofEvents = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
@@ -185,7 +188,7 @@ const urlOfEvent = `json_extract(new.data, '$.url')`
 const isHit = `new.type in ('email.opened', 'email.clicked') and new.email_id is not null`
 /** Emails of broadcasts have no rows of links, and one click of a person each. */
 const isOfBroadcast = `new.type = 'email.clicked' and new.email_id >= 'bc-' and new.email_id < 'bc.'
-  and length(${urlOfEvent}) <= ${MAX_URL}`
+  and octet_length(${urlOfEvent}) <= ${MAX_URL_BYTES}`
 const addedHit = ofEvents.map((column, at) => `${column} = ${column} + (${valuesOfEvent('new.')[at]})`).join(', ')
 const movedHit = ofEvents
   .map((column, at) => `${column} = ${column} - (${valuesOfEvent('old.')[at]}) + (${valuesOfEvent('new.')[at]})`)
@@ -204,7 +207,7 @@ const ofChangedEvents = [
   end`,
   // Counts a click on a tracked link.
   `create trigger link_metrics_clicked after update of clicks on links
-    when new.clicks > old.clicks and length(new.url) <= ${MAX_URL} begin
+    when new.clicks > old.clicks and octet_length(new.url) <= ${MAX_URL_BYTES} begin
     ${addedLink('new.url', 'new.clicks - old.clicks, old.clicks = 0, new.first_clicked_at, new.last_clicked_at')}
   end`,
   // Takes clicks on a tracked link back that turn out to be a scanner's.
@@ -262,12 +265,12 @@ export function countAgain(emailTable: string, linkTable: string): readonly stri
     `insert into ${linkTable} (${linkKey}, ${ofLinks.join(', ')})
       select ${linkKeyOf('links.', 'links.url')}, links.clicks, 1, links.first_clicked_at, links.last_clicked_at
       from links cross join emails on emails.id = links.email_id, ${domains}
-      where links.clicks > 0 and length(links.url) <= ${MAX_URL} and (sender.key = 0 or sender.value <> '') ${addingLink}`,
+      where links.clicks > 0 and octet_length(links.url) <= ${MAX_URL_BYTES} and (sender.key = 0 or sender.value <> '') ${addingLink}`,
     `insert into ${linkTable} (${linkKey}, ${ofLinks.join(', ')})
       select ${linkKeyOf('events.', `json_extract(events.data, '$.url')`)}, 1, 1, ${clickedAt('events.')}, ${clickedAt('events.')}
       from events cross join emails on emails.id = events.email_id, ${domains}
       where events.type = 'email.clicked' and not ${isMachine('events.')} and events.email_id >= 'bc-'
-      and events.email_id < 'bc.' and length(json_extract(events.data, '$.url')) <= ${MAX_URL}
+      and events.email_id < 'bc.' and octet_length(json_extract(events.data, '$.url')) <= ${MAX_URL_BYTES}
       and (sender.key = 0 or sender.value <> '') ${addingLink}`,
   ]
 }

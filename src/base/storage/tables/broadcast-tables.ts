@@ -58,6 +58,8 @@ export interface BroadcastFramesTable {
 /** URLs without variables that the links of the broadcast lead to. They outlive it by `retention.links`. */
 export interface BroadcastLinksTable {
   broadcast_id: string
+  /** The name that `outbound/tracking/broadcast-links` gives the URL. */
+  url_key: string
   url: string
   workspace_id: string
   created_at: Timestamp

@@ -4,6 +4,7 @@
  * A `Json<T>` is made by `toJson` alone, so `parseJson` may trust its type. A row that an older
  * version wrote may lack fields that were added since: such fields are optional in `T`.
  */
+import { toStorableJson } from '../../mail/storable-text.js'
 
 declare const content: unique symbol
 
@@ -19,7 +20,7 @@ export type Json<T> = string & { readonly [content]: T }
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function toJson<T>(value: T): Json<T> {
-  return JSON.stringify(value) as Json<T>
+  return toStorableJson(JSON.stringify(value)) as Json<T>
 }
 
 export function parseJson<T>(json: Json<T>): T {

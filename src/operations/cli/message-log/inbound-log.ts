@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { findLogRange, seqAtTime } from '../../../records/events/event-times.js'
+import { findSeqRange } from '../../../records/events/event-times.js'
 import { hasInboundRaw, parseArrival } from '../../../records/messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
 import type { ShowProgress } from '../command/progress.js'
@@ -94,6 +94,9 @@ interface EventRange {
   readonly limit: number
 }
 
+/** Steps in which the event of a message is searched. */
+const MAX_STEPS = 10
+
 const receivedEvents = prepareRead<EventRange>()(({ db, slot }) =>
   db
     .selectFrom('events')
@@ -113,11 +116,17 @@ async function announcements(
   { id, workspace_id: workspaceId, processed_at }: InboundEmail,
 ): Promise<ReceivedEvent[]> {
   if (processed_at === null) return []
-  const from = Math.min(await seqAtTime(read, processed_at), (await findLogRange(read)).end)
+  const { first: from } = await findSeqRange(read, { from: processed_at })
   const asJson = `"inbound_email_id":${JSON.stringify(id)}`
-  return (await receivedEvents(read, { workspaceId, from, limit: ROW_STEP })).filter(({ data }) =>
-    data.includes(asJson),
-  )
+  let next = from
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    const events = await receivedEvents(read, { workspaceId, from: next, limit: ROW_STEP })
+    const found = events.filter(({ data }) => data.includes(asJson))
+    const last = events[ROW_STEP - 1]
+    if (found.length > 0 || last === undefined) return found
+    next = last.seq + 1
+  }
+  return []
 }
 
 async function describeBytes(read: Read, inbound: InboundEmail, keptFor: number): Promise<LogEntry> {

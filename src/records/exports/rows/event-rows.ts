@@ -9,7 +9,7 @@ import type { DomainName } from '../../../base/mail/address.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../../base/storage/tables/email-tables.js'
-import { findLogRange, seqAtTime } from '../../events/event-times.js'
+import { findSeqRange, isInTime } from '../../events/event-times.js'
 import type { EventPayloads } from '../../events/payloads.js'
 import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
@@ -102,8 +102,8 @@ async function createEventSource(
 ): Promise<ExportSource> {
   const { workspace_id: workspaceId, domain } = range
   const fields = Object.values(columns)
-  const first = Math.max((await findLogRange(read)).first, await seqAtTime(read, range.from_at))
-  const end = await seqAtTime(read, range.to_at)
+  const times = { from: range.from_at, to: range.to_at }
+  const { first, end } = await findSeqRange(read, times)
   return {
     columns: Object.keys(columns),
     readStep: async (cursor) => {
@@ -111,7 +111,10 @@ async function createEventSource(
       const events = await eventsFrom(read, { workspaceId, type, from, before: end })
       const next = (events[STEP - 1]?.seq ?? end - 1) + 1
       return {
-        rows: formatEvents(read, { workspaceId, domain, events, fields }),
+        rows: formatEvents(read, {
+          ...{ workspaceId, domain, fields },
+          events: events.filter((event) => isInTime(times, event)),
+        }),
         cursor: events.length < STEP ? null : String(next),
         progress: progressOf(next, first, end),
       }

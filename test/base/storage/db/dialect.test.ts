@@ -14,7 +14,6 @@ import {
   isInJsonNumbers,
   isListedIn,
   isTrue,
-  isUrl,
   joinBytes,
   jsonFlag,
   jsonText,
@@ -27,14 +26,14 @@ import {
   textOf,
   textOfTuple,
   tuplesOf,
-  urlKey,
+  urlOfClick,
 } from '../../../../src/base/storage/db/dialect.js'
 import { type Engine, useEngine } from '../../../../src/base/storage/db/engine.js'
 import { queryBuilder } from '../../../../src/base/storage/db/prepared.js'
 import type { Write } from '../../../../src/base/storage/db/write.js'
 import { PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
 import { readConnectionSettings } from '../../../../src/base/storage/postgres/connection-settings.js'
-import { neededFunctions, translateToPostgres } from '../../../../src/base/storage/postgres/translate-schema.js'
+import { translateToPostgres } from '../../../../src/base/storage/postgres/translate-schema.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 import { PostgresServer, withoutPostgres } from '../../../helpers/programs/postgres.js'
@@ -148,8 +147,7 @@ const cases: Readonly<Record<string, Case>> = {
       isListedIn({ table: 'samples', column: 'list' }, { key: 'known.key', workspaceId: 'known.workspace_id' }),
     gives: [1, 0, 0, 1],
   },
-  isUrl: { select: () => isUrl('https://a.test'), gives: [0, 0, 0, 1] },
-  urlKey: { select: () => sql`(${urlKey()}) in (select ${urlKey()} from samples where id = 'B')`, gives: [1, 1, 1, 0] },
+  urlOfClick: { select: () => urlOfClick(), gives: [null, 'https://A.test/"é"', null, null] },
 }
 
 type Run = (statement: RawBuilder<unknown>) => Promise<readonly Readonly<Record<string, unknown>>[]>

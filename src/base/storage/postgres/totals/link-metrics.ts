@@ -1,5 +1,5 @@
 /** Adds clicks to the roll-ups of links, for each statement that changes links or events. */
-import { dayOf, MAX_URL } from '../../schema/metrics.js'
+import { dayOf, MAX_URL_BYTES } from '../../schema/metrics.js'
 import { clickedAt, isMachine, urlOf } from './event-data.js'
 import {
   addToPresentRows,
@@ -11,7 +11,7 @@ import {
   type Totals,
 } from './statement-triggers.js'
 
-const identity = ['workspace_id', 'domain', 'day', 'url_key']
+const key = ['workspace_id', 'domain', 'day', 'url']
 const sums = ['clicks', 'unique_clicks']
 
 /** The rows in which a click on a link of an email counts. */
@@ -20,8 +20,7 @@ const ofSender = `cross join lateral (select '' as domain union select email.fro
 /** Parts with the time of the first and of the last click are added, and others are taken away from rows that are there. */
 const addedLinks = (query: string): Parts => ({
   table: 'link_metrics',
-  key: ['workspace_id', 'domain', 'day', 'url'],
-  identity,
+  key,
   sums,
   least: ['first_clicked_at'],
   greatest: ['last_clicked_at'],
@@ -29,8 +28,8 @@ const addedLinks = (query: string): Parts => ({
 })
 const removedLinks = (query: string): string =>
   addToPresentRows(
-    { table: 'link_metrics', key: identity, sums, query },
-    `delete from link_metrics where ${isOfPart(identity)} and clicks <= 0;`,
+    { table: 'link_metrics', key, sums, query },
+    `delete from link_metrics where ${isOfPart(key)} and clicks <= 0;`,
   )
 
 const bothLinks = 'old_rows as old_row join new_rows as new_row using (id)'
@@ -39,10 +38,10 @@ const clicked = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} 
   new_row.clicks - old_row.clicks as clicks, (old_row.clicks = 0)::int as unique_clicks,
   new_row.first_clicked_at, new_row.last_clicked_at
   from ${bothLinks} ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
-  where new_row.clicks > old_row.clicks and length(new_row.url) <= ${MAX_URL}`
+  where new_row.clicks > old_row.clicks and octet_length(new_row.url) <= ${MAX_URL_BYTES}`
 
 const cleared = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
-  key_of_url(new_row.url) as url_key, new_row.clicks - old_row.clicks as clicks,
+  new_row.url, new_row.clicks - old_row.clicks as clicks,
   -(new_row.clicks = 0)::int as unique_clicks
   from ${bothLinks} ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where new_row.clicks < old_row.clicks`
@@ -50,7 +49,7 @@ const cleared = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} 
 /** Emails of broadcasts have no rows of links, and one click of a person each. */
 const isOfBroadcast = (row: string): string =>
   `${row}type = 'email.clicked' and ${row}email_id >= 'bc-' and ${row}email_id < 'bc.'`
-const isShort = (row: string): string => `length(${urlOf(row)}) <= ${MAX_URL}`
+const isShort = (row: string): string => `octet_length(${urlOf(row)}) <= ${MAX_URL_BYTES}`
 
 const clickedInBroadcasts = `select event.workspace_id, sender.domain, ${dayOf('email.')} as day,
   ${urlOf('event.')} collate "C" as url, 1 as clicks, 1 as unique_clicks,
@@ -59,7 +58,7 @@ const clickedInBroadcasts = `select event.workspace_id, sender.domain, ${dayOf('
   where ${isOfBroadcast('event.')} and ${isShort('event.')} and not ${isMachine('event.')}`
 
 const clearedInBroadcasts = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
-  key_of_url(${urlOf('new_row.')}) as url_key, -1 as clicks, -1 as unique_clicks
+  ${urlOf('new_row.')} collate "C" as url, -1 as clicks, -1 as unique_clicks
   from old_rows as old_row join new_rows as new_row using (seq)
     ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where ${isOfBroadcast('new_row.')} and ${isShort('new_row.')}

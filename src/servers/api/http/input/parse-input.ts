@@ -4,6 +4,8 @@
  * All problems of a request are reported at once, each with its field, the rule and the value. The
  * code is `missing_required_field` if a field is missing, else `invalid_email_address` if an address
  * is malformed, else `validation_error`.
+ *
+ * Texts with NUL or half of a surrogate pair are refused in every field, whether or not its schema does so.
  */
 import type { z } from 'zod'
 import { formatForDisplay } from '../../../../base/mail/address.js'
@@ -11,6 +13,7 @@ import { Refusal, type RefusalKind } from '../../../../base/mail/refusal.js'
 import { ownValueOf } from '../../../../base/platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
 import { describeType, issueErrorMap, NO_MATCHING_FORM } from './issue-messages.js'
+import { findUnstorableTexts } from './unstorable-texts.js'
 
 /** `params` of an issue about an address, as in `context.addIssue({ code: 'custom', params: addressIssue, … })`. */
 export const addressIssue = { of: 'address' }
@@ -36,12 +39,18 @@ type Path = readonly PropertyKey[]
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown): T {
   const present = removeAbsentFields(schema, input)
   const result = schema.safeParse(present, { error: issueErrorMap })
-  if (result.success) return result.data
-  throw toInputRefusal(result.error.issues, present)
+  if (!result.success) throw toInputRefusal(result.error.issues, present)
+  // The schema comes first, because it bounds the lists that are read here.
+  const unstorable = takeFirst(MAX_ERRORS, unstorableProblemsOf(input))
+  if (unstorable.length > 0) throw buildRefusal(unstorable)
+  return result.data
 }
 
 export function toInputRefusal(issues: readonly Issue[], input: unknown): Refusal {
-  const problems = takeFirst(MAX_ISSUES, problemsOf(issues, [], input))
+  return buildRefusal(takeFirst(MAX_ISSUES, problemsOf(issues, [], input)))
+}
+
+function buildRefusal(problems: readonly Problem[]): Refusal {
   const kind = kindPriority.find((kind) => problems.some((problem) => problem.kind === kind)) ?? 'invalid-parameter'
   const errors = problems.slice(0, MAX_ERRORS).map(({ error }) => error)
   const foremost = problems.find((problem) => problem.kind === kind)?.error
@@ -68,6 +77,10 @@ function takeFirst<T>(max: number, source: Iterable<T>): readonly T[] {
     if (items.length === max) break
   }
   return items
+}
+
+function* unstorableProblemsOf(input: unknown): Generator<Problem> {
+  for (const { path, fault } of findUnstorableTexts(input)) yield buildProblem('invalid-parameter', path, fault, input)
 }
 
 function* problemsOf(issues: readonly Issue[], above: Path, input: unknown): Generator<Problem> {

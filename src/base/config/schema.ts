@@ -214,21 +214,6 @@ const retention = section({
   exports: value.duration('7d').prefault('7d'),
 })
 
-const standby = section({
-  folder: value.pathOrNone.prefault(''),
-  interval: value.duration('1h').prefault('1s'),
-  snapshot_every: value.duration('30d').prefault('1d'),
-  keep: value.count(1, 100).prefault(2),
-})
-
-const storage = section({
-  url: value.postgresUrlOrNone.prefault(''),
-  password_file: value.pathOrNone.prefault(''),
-  ca_file: value.pathOrNone.prefault(''),
-  schema: value.schemaName.prefault('posthorn'),
-  connections: value.count(1, 32).prefault(4),
-})
-
 /** One plan of `limits.plans`. */
 export const plan = section({
   requests_per_second: value.count(1, 1_000_000).optional(),

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/log.js'
 import { announceChange, readAnnouncedChange } from '../db/change-acknowledgement.js'
 import type { Database, DatabaseSizes, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
-import type { Read } from '../db/prepared.js'
+import type { Read, ReadElsewhere } from '../db/prepared.js'
 import type { Write } from '../db/write.js'
 import { delayForTests } from '../late-reads.js'
 import type { OpenStore } from '../open.js'
@@ -141,12 +141,10 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
     connect: (limits) => servers.connect({ ...limits, statement: LONG_READ_LIMIT }),
     connections: LONG_READERS,
   })
-  const read: Read = Object.assign(
-    delayForTests(
-      async <Row>(sql: string, parameters: readonly unknown[]) => (await short.read(sql, parameters)) as Row[],
-    ),
-    { elsewhere: async (sql: string, parameters: readonly unknown[]) => [...(await long.read(sql, parameters))] },
-  )
+  const readShort = async <Row>(sql: string, parameters: readonly unknown[]) =>
+    (await short.read(sql, parameters)) as Row[]
+  const readLong: ReadElsewhere = async (sql, parameters) => [...(await long.read(sql, parameters))]
+  const read: Read = Object.assign(delayForTests(readShort), { elsewhere: readLong })
   return {
     read,
     close: async () => {

@@ -178,7 +178,7 @@ async function runInPostgres(t: Test): Promise<Run> {
     await connection.close()
     await server.stop('immediate')
   })
-  for (const text of [...neededFunctions, ...translateToPostgres(table)])
+  for (const text of translateToPostgres(table))
     await connection.run([{ sql: text, parameters: [] }])
   return async (statement) => (await connection.run([compile(statement)]))[0]?.rows ?? []
 }

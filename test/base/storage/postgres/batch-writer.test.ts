@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'
-import { setServiceState } from '../../../../src/base/storage/db/service-state.js'
 import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { openPostgres, openPostgresStore } from '../../../../src/base/storage/postgres/open-postgres.js'
 import {
@@ -60,7 +59,7 @@ t.test('requests of one turn share a commit, and each of them succeeds or fails 
     database.commit([insert('k3'), remove('absent')]),
     database.commit([insert('k4'), insert('k0')]),
     database.commit([insert('k5'), { sql: 'insert into no_such_table values (1)', parameters: [] }]),
-    database.commit([insert('k6'), setServiceState({ key: 'k7', value: 'a\0b' })]),
+    database.commit([insert('k6'), { ...insert('k7'), parameters: ['k7', 'a\0b'] }]),
     database.commit([remove('k1'), insert('k8')]),
     database.commit([]),
   ])

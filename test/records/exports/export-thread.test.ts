@@ -1,10 +1,11 @@
 /** The thread of an export: it reports, ends when it is told to, and its fault is an error. */
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { DatabasePlace } from '../../../src/base/storage/db/database.js'
 import { runExportThread } from '../../../src/records/exports/export-thread.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
-import { temporaryDatabase } from '../../helpers/database/database.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 
 async function prepareJob(t: Test) {
   const { database } = await temporaryDatabase(t)
@@ -17,8 +18,8 @@ async function prepareJob(t: Test) {
   return { ...range, cursor: null, rows: 0, bytes: 0, progress: 0, database: database.place, reportInterval: 0 }
 }
 
-function unreachable({ engine }: DatabasePlace): DatabasePlace {
-  if (engine === 'sqlite') return { engine, file: '/nothing/here.db' }
+function unreachable(t: Test, { engine }: DatabasePlace): DatabasePlace {
+  if (engine === 'sqlite') return { engine, file: join(temporaryFolder(t), 'nothing.db') }
   const storage = { url: 'postgres://nobody@127.0.0.1:1/nothing', passwordFile: '', caFile: '', schema: 'posthorn' }
   return { engine, source: { storage, environment: {} } }
 }
@@ -39,7 +40,7 @@ t.test('its fault is an error', async (t) => {
   const job = await prepareJob(t)
   const { signal } = new AbortController()
   const onPiece = async (): Promise<boolean> => true
-  await t.rejects(runExportThread({ ...job, database: unreachable(job.database) }, { onPiece, signal }), {
+  await t.rejects(runExportThread({ ...job, database: unreachable(t, job.database) }, { onPiece, signal }), {
     code: job.database.engine === 'sqlite' ? 'SQLITE_CANTOPEN' : /./,
   })
   const failing = (): Promise<boolean> => Promise.reject(new RangeError('not stored'))

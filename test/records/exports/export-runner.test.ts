@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace } from '../../../src/base/storage/maintenance/erase.js'
+import { openExport, storePiece } from '../../../src/records/exports/export-chunks.js'
 import {
   type ExportRef,
   type ExportRow,
@@ -10,7 +11,6 @@ import {
   MAX_KEPT_EXPORTS,
   MAX_UNFINISHED_EXPORTS,
 } from '../../../src/records/exports/export-records.js'
-import { openExport, storePiece } from '../../../src/records/exports/export-chunks.js'
 import { ExportRunner } from '../../../src/records/exports/export-runner.js'
 import { removeExpiredExports, removeExports } from '../../../src/records/exports/remove-exports.js'
 import { requestExport } from '../../../src/records/exports/request-export.js'

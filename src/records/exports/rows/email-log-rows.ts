@@ -95,10 +95,7 @@ async function* formatEmails(
   }
 }
 
-function* formatEmail(
-  email: LoggedEmail,
-  recipients: readonly LoggedRecipient[],
-): Generator<readonly string[], void> {
+function* formatEmail(email: LoggedEmail, recipients: readonly LoggedRecipient[]): Generator<readonly string[], void> {
   const tags = formatTags(email)
   const isOnly = recipients.length === 1
   for (const recipient of recipients) {

@@ -106,6 +106,7 @@ const records = (dkim) => ({
   imports: [{ id: 'imp_1', status: 'completed', options: '{}', finished_at: AT }],
   import_chunks: [{ import_id: 'imp_1' }],
   exports: [{ id: 'exp_1', status: 'failed', finished_at: AT }],
+  export_chunks: [{ export_id: 'exp_1', start_at: 0, bytes: Buffer.from('email\r\n') }],
   broadcasts: [{ id: 'brc_1', audience_id: 'aud_1', status: 'draft' }],
   broadcast_messages: [
     { email_id: DELIVERED, recipient_id: RECIPIENTS[1], broadcast_id: 'brc_1', contact_id: 'con_1' },

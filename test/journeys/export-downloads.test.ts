@@ -1,7 +1,5 @@
 /** Files of exports: how they are downloaded, and when they go. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -10,6 +8,12 @@ import { waitUntil } from '../helpers/wait-until.js'
 import { finished, listed, requestExport, send, startExports } from './support/exports.js'
 
 const DAY = 86_400_000
+
+/** The file as it is stored. */
+async function storedBytes(app: TestDaemon, id: string): Promise<Buffer> {
+  const sql = 'select bytes from export_chunks where export_id = ? order by start_at'
+  return Buffer.concat((await app.rows<{ readonly bytes: Buffer }>(sql, id)).map(({ bytes }) => bytes))
+}
 
 interface Answer {
   readonly status: number | undefined
@@ -32,7 +36,7 @@ async function prepareDownload(t: Test): Promise<Download> {
   const id = await requestExport(app, 'email_logs')
   await finished(app, id)
   const path = `/v1/exports/${id}/download`
-  const bytes = readFileSync(join(app.config.service.data_dir, 'exports', `${id}.csv`))
+  const bytes = await storedBytes(app, id)
   const endpoint = app.daemon.api.find(({ kind }) => kind === 'tls')
   if (endpoint === undefined || endpoint.kind === 'unix') throw new Error('no HTTPS port')
   const where = { host: '127.0.0.1', port: endpoint.port, ca: app.daemon.tls.cert, servername: 'localhost', path }
@@ -50,11 +54,8 @@ async function prepareDownload(t: Test): Promise<Download> {
 
 t.test('a download: complete, in ranges, compressed, its header alone', async (t) => {
   const { app, id, bytes, ask } = await prepareDownload(t)
-  const folder = join(app.config.service.data_dir, 'exports')
   const size = bytes.length
   const etag = `"${id}-${size}"`
-  t.equal(statSync(folder).mode & 0o777, 0o700)
-  t.equal(statSync(join(folder, `${id}.csv`)).mode & 0o777, 0o600)
   const fields = {
     'content-type': 'text/csv; charset=utf-8',
     'content-length': String(size),
@@ -154,12 +155,11 @@ t.test('DELETE removes finished exports of the workspace, with their files', asy
   const unfinished = '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10'
   const path = `/v1/exports/${unfinished}/download`
   t.match((await app.rest('GET', path)).json(), { error: { code: 'conflict' } }, 'it has no file yet')
-  const folder = join(app.config.service.data_dir, 'exports')
-  t.ok(existsSync(join(folder, `${id}.csv`)))
+  t.ok((await storedBytes(app, id)).length > 0)
   const ids = [id, theirs, unfinished, '0197b9e5-5c1c-7cf4-8d1f-000000000000', id].join()
   const answer = await app.rest('DELETE', `/v1/exports?export_ids=${ids}`)
   t.match(answer.json(), { message: /./, deleted: [id] })
-  t.notOk(existsSync(join(folder, `${id}.csv`)))
+  await waitUntil('its file is gone', async () => (await storedBytes(app, id)).length === 0)
   t.equal((await app.rest('GET', `/v1/exports/${id}/download`)).status, 404)
   t.same((await app.rest('DELETE', `/v1/exports?export_ids=${id}`)).json(), {
     message: 'the exports are deleted',
@@ -183,22 +183,27 @@ t.test('an export that failed says why, and has no file', async (t) => {
 
 t.test('an export goes on after a restart, and an expired one goes at the next clean-up', async (t) => {
   const { app, id, bytes } = await prepareDownload(t)
-  const { workspaceId, folder, config } = app
+  const { workspaceId, folder } = app
   await app.stop()
-  const file = join(config.service.data_dir, 'exports', `${id}.csv`)
-  writeFileSync(`${file.slice(0, -5)}f.csv`, 'without a record', { mode: 0o600 })
   const header = bytes.indexOf('\r\n') + 2
   const again = await testDaemon(t, { folder })
   const back = `update exports set status = 'processing', finished_at = null, bytes = ?, rows = 0, cursor = null`
-  await again.daemon.database.commit([{ sql: back, parameters: [header] }])
+  const chunk = 'insert into export_chunks (workspace_id, export_id, start_at, bytes) values (?, ?, ?, ?)'
+  await again.daemon.database.commit([
+    { sql: back, parameters: [header] },
+    { sql: 'delete from export_chunks', parameters: [] },
+    { sql: chunk, parameters: [workspaceId, id, 0, bytes.subarray(0, header)] },
+    { sql: chunk, parameters: [workspaceId, id, header, Buffer.from('half a step')] },
+    { sql: chunk, parameters: [workspaceId, 'gone', 0, Buffer.from('without a record')] },
+  ])
   await again.stop()
   const last = await testDaemon(t, { folder })
   await finished(last, id)
-  t.same(readFileSync(file), bytes, 'the rows behind what is on disk are written again')
-  t.same(readdirSync(join(config.service.data_dir, 'exports')), [`${id}.csv`])
+  t.same(await storedBytes(last, id), bytes, 'the rows behind what is stored are written again')
+  await waitUntil('what has no record is gone', async () => (await storedBytes(last, 'gone')).length === 0)
   await last.stop()
   const later = await testDaemon(t, { folder, ahead: 7 * DAY + 60_000 })
-  await waitUntil('it is gone', () => !existsSync(file))
+  await waitUntil('it is gone', async () => (await storedBytes(later, id)).length === 0)
   t.same(await later.rows('select * from exports where workspace_id = ?', workspaceId), [])
 })
 
@@ -208,5 +213,5 @@ t.test('the files of a workspace go with it', async (t) => {
   const { status } = await app.rest('DELETE', `/v1/workspaces/${app.workspaceId}`)
   t.equal(status, 200)
   t.equal((await app.rest('GET', `${url.pathname}${url.search}`, { key: null })).status, 404, 'the link at once')
-  await waitUntil('the file soon', () => readdirSync(join(app.config.service.data_dir, 'exports')).length === 0)
+  await waitUntil('the file soon', async () => (await storedBytes(app, id)).length === 0)
 })

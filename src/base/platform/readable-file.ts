@@ -5,7 +5,7 @@ import { errorCodeOf } from './errors.js'
 export interface ReadableFile {
   /** Bytes. */
   readonly size: number
-  /** Reads up to `length` bytes. It reads fewer at the end of the file. */
+  /** Reads up to `length` bytes. It may read fewer, and reads none only behind the end of the file. */
   readonly read: (at: number, length: number) => Promise<Buffer>
   readonly close: () => Promise<void>
 }

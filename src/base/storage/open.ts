@@ -62,6 +62,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     const threads = new ReadThreads(options.file)
     const readHere = createRead(reader)
     return {
+      place: { engine: 'sqlite', file: options.file },
       read: Object.assign(delayForTests(readHere), { elsewhere: threads.read.bind(threads) }),
       commit: (writes, options) => writer.commit(writes, options),
       measure: () => measureFiles(options.file, readHere),

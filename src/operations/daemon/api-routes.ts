@@ -11,7 +11,6 @@ import { LineWrapper } from '../../outbound/sending/line-wrapper.js'
 import { ContentFiller } from '../../outbound/sending/template-content.js'
 import { buildUnsubscribeUrl, UnsubscribeLinks } from '../../outbound/sending/unsubscribe-links.js'
 import { createHtmlChangeFinder } from '../../outbound/tracking/links.js'
-import { exportFolder } from '../../records/exports/export-file.js'
 import { audienceFileRoutes } from '../../servers/api/audiences/audience-files.js'
 import { audienceRoutes } from '../../servers/api/audiences/audiences.js'
 import { bulkRoute } from '../../servers/api/audiences/bulk-contacts.js'
@@ -207,7 +206,7 @@ function buildUrlCheck({ settings, rotationDeps }: RouteParts): UrlCheck {
 }
 
 export function buildExportDeps(parts: RouteParts): ExportDeps {
-  const { data_dir: dataDir, public_url: publicUrl } = parts.config.service
+  const { public_url: publicUrl } = parts.config.service
   const lifetime = parts.config.retention.exports
-  return { ...parts, folder: exportFolder(dataDir), lifetime, secret: parts.identity.linkSecret, publicUrl }
+  return { ...parts, lifetime, secret: parts.identity.linkSecret, publicUrl }
 }

@@ -2,7 +2,6 @@
 
 import type { Database } from '../../base/storage/db/database.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
-import { databaseFile } from '../../base/storage/open.js'
 import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/analysis/inbound-analyzer.js'
 import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
 import type { Receiving } from '../../inbound/receiving/receiving.js'
@@ -11,7 +10,6 @@ import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import { TlsReports } from '../../outbound/delivery/tls-reports/tls-reports.js'
 import { HitRecorder } from '../../outbound/tracking/recorder.js'
-import { exportFolder } from '../../records/exports/export-file.js'
 import { ExportRunner } from '../../records/exports/export-runner.js'
 import { defaultMimeLimits, MimeReader } from '../../records/messages/mime/mime-parts.js'
 import { DeletedDomainRunner } from '../../records/messages/queue/deleted-domain-runner.js'
@@ -116,7 +114,7 @@ export async function openServices(
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const checking = wireDomainChecks(logAs('domains'), onDomainChanged, stopSteps)
-  const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
+  const exports = registerStop(stopSteps, openExports({ ...logAs('exports'), disk }, caches))
   const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
   const broadcasts = registerStop(
@@ -176,13 +174,12 @@ function openImports({ clock, log, database }: CommonDeps, { workspaces: { owner
 }
 
 function openExports(
-  { config, clock, log, database: { read, commit }, observers }: CommonDeps,
+  { clock, log, disk, database: { read, commit, place }, observers }: CommonDeps & Pick<Services, 'disk'>,
   { workspaces: { ownerOf } }: Caches,
 ): ExportRunner {
-  const { data_dir: folder } = config.service
   return new ExportRunner({
-    ...{ read, commit, clock, log, ownerOf },
-    ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
+    ...{ read, commit, place, clock, log, ownerOf },
+    ...{ hasRoom: disk.hasRoom, onEnd: observers?.onExportEnd },
   })
 }
 

@@ -20,7 +20,6 @@ import { removeOldGreylistEntries } from '../../inbound/receiving/greylisting/gr
 import { removeOldCounts } from '../../outbound/breaker/outcome-counts.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../../outbound/sending/idempotency.js'
 import { removeOldLinks } from '../../outbound/tracking/links.js'
-import { exportFolder } from '../../records/exports/export-file.js'
 import { removeExpiredExports } from '../../records/exports/remove-exports.js'
 import { BroadcastMessagePurge, FramePurge } from '../../records/messages/broadcast-recipients.js'
 import { InboundPurge } from '../../records/messages/inbound/inbound-retention.js'
@@ -99,7 +98,7 @@ function greylistLimits(
 type RemovalStep = () => Promise<boolean>
 
 /** Each removes a portion, and resolves to whether there is more. */
-function listSteps({ config, settings, database }: Deps, now: number): readonly RemovalStep[] {
+function listSteps({ settings, database }: Deps, now: number): readonly RemovalStep[] {
   const { retention } = settings()
   const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
   const linksBefore = now - retention.messages - retention.links
@@ -122,7 +121,7 @@ function listSteps({ config, settings, database }: Deps, now: number): readonly 
     () => removeOldPasswordLinks(database, now),
     () => removeOldBrowsers(database, now),
     () => removeExpiredImports(database, now),
-    () => removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
+    () => removeExpiredExports(database, now - retention.exports),
     () => removeOldDeliveries(database, limits.eventsBefore),
     () => removeOldMetrics(database, now),
     () => removeOldReports(database, now - retention.reports),

@@ -1,25 +1,30 @@
 /** The messages between the main thread and the thread of an export: `export-worker.ts`. */
-import type { ExportFault } from '../../base/storage/tables/export-tables.js'
+import type { DatabasePlace } from '../../base/storage/db/database.js'
+import type { ExportPiece } from './export-chunks.js'
 import type { ExportRow } from './export-records.js'
 
-type Place = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
+/** The end of a step of the reading: what the file has until there. */
+export type ExportProgress = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
 
 export interface ExportJob
-  extends Place,
-    Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'> {
-  /** The path of the database. */
-  readonly database: string
-  /** The path of the CSV file. */
-  readonly file: string
-  /** Milliseconds between two reports. Undefined means a second. */
+  extends ExportProgress,
+    Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain'> {
+  readonly database: DatabasePlace
+  /** Milliseconds between two reports of a file that grows slowly. Undefined means a second. */
   readonly reportInterval?: number | undefined
 }
 
-/** The place up to which the file is on disk. */
-export type ExportProgress = Place
+/** A piece of the file. The thread waits for an answer, whatever that is, before it continues. */
+export interface PieceReport extends ExportPiece {
+  readonly kind: 'piece'
+  /** The last step that ends in the file with this piece. The bytes of the piece may go beyond it. */
+  readonly progress: ExportProgress
+}
 
-export type ExportReport =
-  /** The thread waits for an answer, whatever that is, before it continues. */
-  | { readonly kind: 'progress'; readonly progress: ExportProgress }
-  | { readonly kind: 'completed'; readonly rows: number; readonly bytes: number }
-  | { readonly kind: 'failed'; readonly fault: ExportFault }
+/** The last piece of the file, which may be empty, and what the file has with it. */
+export interface EndReport extends ExportPiece {
+  readonly kind: 'end'
+  readonly progress: ExportProgress
+}
+
+export type ExportReport = PieceReport | EndReport

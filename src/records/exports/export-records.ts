@@ -3,7 +3,7 @@
  *
  *   processing -> completed | failed
  *
- * A record is removed with its file: after `retention.exports`, by its workspace, or with the workspace. Every change
+ * A record is removed before its file: after `retention.exports`, by its workspace, or with the workspace. Every change
  * of an export that is being written asserts its record, so that nothing is written for one that is gone.
  */
 import { type Selectable, sql } from 'kysely'

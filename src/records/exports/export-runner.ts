@@ -2,19 +2,19 @@
  * Writes exports after their requests, one at a time.
  *
  * The owners of workspaces take turns: if another owner waits, an export is put back after some seconds and continues
- * at its next turn. An export that a turn, a stop or a crash has interrupted continues after the rows that are on disk.
- * After a fault it is tried again later; after three faults of this server it fails. While the database takes no
- * writes, it waits.
+ * at its next turn. An export that a turn, a stop or a crash has interrupted continues after the rows that are stored.
+ * After a fault it is tried again later; after three faults of this server without progress it fails. While the database
+ * takes no writes, it waits.
+ *
+ * The file must not take the space that mail needs: the same share of the disk stays free as for new mail.
  */
-import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import { threadOptions } from '../../base/platform/processes/thread-options.js'
-import type { Store } from '../../base/storage/db/database.js'
+import type { DatabasePlace, Store } from '../../base/storage/db/database.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
-import { createExportFolder, exportFile, removeExportFile, removeOrphanExports } from './export-file.js'
-import type { ExportJob, ExportProgress, ExportReport } from './export-protocol.js'
+import { removePieces, storePiece, sweepPieces } from './export-chunks.js'
+import type { EndReport, PieceReport } from './export-protocol.js'
 import {
   advanceExport,
   completeExport,
@@ -23,14 +23,15 @@ import {
   failExport,
   listUnfinishedExports,
 } from './export-records.js'
-import type { ExportOutcome } from './write-export.js'
+import { runExportThread } from './export-thread.js'
 
 interface RunnerDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'info'>
-  /** The path of the database, for the connection of the thread. */
-  readonly database: string
-  readonly folder: string
+  /** The database, for the connection of the thread. */
+  readonly place: DatabasePlace
+  /** False if the disk is nearly full. */
+  readonly hasRoom: () => boolean
   /** Returns the owner of a workspace, who takes turns. Absent if each workspace takes turns. */
   readonly ownerOf?: (workspaceId: string) => string
   readonly onEnd?: ((outcome: 'completed' | 'failed') => void) | undefined
@@ -64,7 +65,6 @@ export class ExportRunner {
 
   /** Continues the exports that were interrupted. */
   async start(): Promise<void> {
-    await createExportFolder(this.deps.folder)
     this.refresh()
     let page = await listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
     while (page.length > 0) {
@@ -74,18 +74,18 @@ export class ExportRunner {
     this.startNext()
   }
 
-  /** Writes an export whose record is on disk. */
+  /** Writes an export whose record is stored. */
   begin(ref: ExportRef): void {
     this.enqueue(ref)
     this.startNext()
   }
 
-  /** Removes the files of records that are gone. Call it when a workspace may have been removed with them. */
+  /** Removes the files of records that are gone. Call it when records have been removed. */
   refresh(): void {
-    const { read, folder, log } = this.deps
+    const { log } = this.deps
     this.sweeping = this.sweeping
       .then(() => this.abortGone())
-      .then(() => removeOrphanExports(read, folder))
+      .then(() => sweepPieces(this.deps, this.stopController.signal))
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
 
@@ -178,93 +178,43 @@ export class ExportRunner {
   }
 
   private async write(ref: ExportRef, signal: AbortSignal): Promise<TurnEnd> {
-    const { read, folder, database, turn = TURN, reportInterval } = this.deps
+    const { read, place, hasRoom, reportInterval } = this.deps
     const [row] = await exportById(read, ref)
-    if (row?.status !== 'processing') return this.dropGone(ref)
+    if (row?.status !== 'processing') return 'ended'
+    // What is behind the stored progress is made again.
+    await removePieces(this.deps, ref, { from: row.bytes, signal })
     const begun = performance.now()
-    const onProgress = async (progress: ExportProgress): Promise<boolean> => {
-      const goesOn = await tryCommit(this.deps.commit([advanceExport({ ...ref, ...progress })]))
-      return goesOn && (performance.now() - begun < turn || !this.hasOthersWaiting(ref))
-    }
-    const job = { ...row, database, file: exportFile(folder, ref.id), reportInterval }
-    const outcome = await runExportThread(job, { onProgress, signal })
-    if (outcome !== null) await this.settle(ref, outcome)
-    else if (!signal.aborted) return 'put-back'
-    return outcome === null ? this.dropGone(ref) : 'ended'
+    const onPiece = (piece: PieceReport): Promise<boolean> => this.store(ref, piece, begun)
+    const end = await runExportThread({ ...row, database: place, reportInterval }, { onPiece, signal })
+    if (signal.aborted) return 'ended'
+    if (!hasRoom()) await this.fail(ref, 'disk-full')
+    else if (end === null) return 'put-back'
+    else await this.complete(ref, end)
+    return 'ended'
   }
 
-  private async settle(ref: ExportRef, outcome: ExportOutcome): Promise<void> {
-    if (outcome.kind === 'failed') return this.fail(ref, outcome.fault)
-    const { rows, bytes } = outcome
-    const isKept = await tryCommit(this.deps.commit([completeExport({ ...ref, rows, bytes, at: this.deps.clock() })]))
-    if (!isKept) await this.dropGone(ref)
-    else {
-      this.deps.onEnd?.('completed')
-      this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
-    }
+  /** Resolves to false if the turn ends here. */
+  private async store(ref: ExportRef, piece: PieceReport, begun: number): Promise<boolean> {
+    const { commit, hasRoom, turn = TURN } = this.deps
+    if (!hasRoom()) return false
+    const isStored = await tryCommit(commit([...storePiece(ref, piece), advanceExport({ ...ref, ...piece.progress })]))
+    this.faults.delete(ref.id)
+    return isStored && (performance.now() - begun < turn || !this.hasOthersWaiting(ref))
+  }
+
+  private async complete(ref: ExportRef, end: EndReport): Promise<void> {
+    const { rows, bytes } = end.progress
+    const completed = completeExport({ ...ref, rows, bytes, at: this.deps.clock() })
+    if (!(await tryCommit(this.deps.commit([...storePiece(ref, end), completed])))) return
+    this.deps.onEnd?.('completed')
+    this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
   }
 
   private async fail(ref: ExportRef, error: ExportFault): Promise<void> {
-    const { commit, clock, log, folder } = this.deps
-    // The file is removed first, because the commit may need its space.
-    await removeExportFile(folder, ref.id).catch((err: unknown) =>
-      log.error({ err, export: ref.id }, 'the file of a failed export cannot be removed'),
-    )
+    const { commit, clock, log } = this.deps
     await tryCommit(commit([failExport({ ...ref, error, at: clock() })]))
+    this.refresh()
     this.deps.onEnd?.('failed')
     log.info({ export: ref.id, workspace: ref.workspaceId, why: error }, 'an export has failed')
   }
-
-  /** Removes the file if the record is gone. */
-  private async dropGone(ref: ExportRef): Promise<TurnEnd> {
-    if ((await exportById(this.deps.read, ref)).length === 0) await removeExportFile(this.deps.folder, ref.id)
-    return 'ended'
-  }
-}
-
-/** A step holds some hundred rows. A thread that needs more memory than this limit is ended. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 }
-
-interface ThreadCallbacks {
-  /** Stores what is on disk. Resolves to false if the thread must end here. */
-  readonly onProgress: (progress: ExportProgress) => Promise<boolean>
-  /** Ends the thread at once. */
-  readonly signal: AbortSignal
-}
-
-/**
- * Runs one export on a separate thread, which ends with it. Whatever happens to the thread, the daemon continues, and
- * the next export begins with a new thread. Resolves to null if the thread was ended. Rejects with the error that ended
- * it, or with that of `onProgress`.
- */
-export function runExportThread(
-  job: ExportJob,
-  { onProgress, signal }: ThreadCallbacks,
-): Promise<ExportOutcome | null> {
-  return new Promise((resolve, reject) => {
-    let outcome: ExportOutcome | null = null
-    let isEnded = signal.aborted
-    if (isEnded) return resolve(null)
-    const url = new URL('./export-worker.js', import.meta.url)
-    const worker = new Worker(url, { ...threadOptions, resourceLimits, workerData: job })
-    const end = (): void => {
-      isEnded = true
-      void worker.terminate()
-    }
-    signal.addEventListener('abort', end, { once: true })
-    const fail = (error: unknown): void => {
-      reject(error)
-      end()
-    }
-    worker.on('message', (report: ExportReport) => {
-      if (report.kind !== 'progress') outcome = report
-      else onProgress(report.progress).then((goesOn) => (goesOn ? worker.postMessage(null) : end()), fail)
-    })
-    worker.once('error', reject)
-    worker.once('exit', () => {
-      signal.removeEventListener('abort', end)
-      if (outcome !== null || isEnded) resolve(outcome)
-      else reject(new Error('the thread of an export has exited'))
-    })
-  })
 }

@@ -1,58 +1,39 @@
 /**
- * Writes the CSV file of an export, on the export's thread: rows in steps, on disk every second or every 16 MB.
+ * Makes the CSV file of an export, on the export's thread: rows in steps, which become pieces of the file.
  *
- * Everything that a report counts as written is on disk. So an interrupted export continues there: the file is cut to
- * that length, and the rows after it are read again. If the file is shorter, the export starts over.
- *
- * The file must not take the space that mail needs: the same share of the disk stays free as for new mail.
+ * A piece is stored with the progress of the last step that ends in it. So an interrupted export continues there, after
+ * the main thread has removed the bytes behind that place, and their rows are read again.
  */
-import { type FileHandle, open } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatCsvLine } from '../../base/platform/csv/cells.js'
-import { readDiskSpace } from '../../base/platform/disk-space.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { hasEnoughSpace } from '../../base/storage/health/disk-guard.js'
-import { syncFile } from '../../base/storage/maintenance/backup.js'
-import type { ExportJob, ExportProgress, ExportReport } from './export-protocol.js'
+import type { EndReport, ExportJob, ExportProgress, PieceReport } from './export-protocol.js'
 import { createEmailLogSource } from './rows/email-log-rows.js'
 import { createBounceSource, createOpenSource } from './rows/event-rows.js'
 import type { ExportSource } from './rows/export-source.js'
 import { createSuppressionSource } from './rows/suppression-rows.js'
 
-/** The characters that are collected for one write, and the bytes between two reports. */
-const CHUNK_LENGTH = 262_144
-const REPORT_BYTES = 16 * 1_048_576
+/** Characters of a piece: at its end a step has at least half as many, and no piece has many more. */
+const PIECE_LENGTH = 196_608
 /** Milliseconds between two reports. */
 const REPORT_INTERVAL = 1_000
 const MAX_PAUSE = 100
 
-export type ExportOutcome = Exclude<ExportReport, { readonly kind: 'progress' }>
+/** Resolves when the piece is stored. */
+type StorePiece = (piece: PieceReport) => Promise<void>
 
-/** `report` resolves when the progress is stored. Rejects with the error of the disk or the database. */
-export async function writeExport(
-  read: Read,
-  job: ExportJob,
-  report: (progress: ExportProgress) => Promise<void>,
-  readSpace: typeof readDiskSpace = readDiskSpace,
-): Promise<ExportOutcome> {
+export async function writeExport(read: Read, job: ExportJob, store: StorePiece): Promise<EndReport> {
   const source = await createSource(read, job)
-  const writing = await ExportWriting.open(job)
-  try {
-    for (;;) {
-      const begun = performance.now()
-      const isLast = await writing.writeStep(source)
-      if (isLast || writing.isReportDue(job.reportInterval ?? REPORT_INTERVAL)) {
-        await writing.sync()
-        if (!hasEnoughSpace(await readSpace(job.file))) return { kind: 'failed', fault: 'disk-full' }
-        if (isLast) return writing.outcome()
-        await report(writing.progress())
-      }
-      // The pause is as long as the step, so that mail has the processor at least half of the time.
-      await sleep(Math.min(performance.now() - begun, MAX_PAUSE))
-    }
-  } finally {
-    await writing.close()
+  const writing = new ExportWriting(job, source, store)
+  for (;;) {
+    const begun = performance.now()
+    const waitedBefore = writing.waited
+    if (await writing.writeStep()) return writing.end()
+    await writing.storeIfDue()
+    // The pause is as long as the work, so that mail has the processor at least half of the time.
+    const waited = writing.waited - waitedBefore
+    const pause = performance.now() - begun - 2 * waited
+    if (pause > 0) await sleep(Math.min(pause, MAX_PAUSE))
   }
 }
 
@@ -70,74 +51,61 @@ async function createSource(read: Read, job: ExportJob): Promise<ExportSource> {
 }
 
 class ExportWriting {
-  private text = ''
-  private reportedBytes: number
-  private reportedAt = performance.now()
+  /** Milliseconds in which it waited for pieces to be stored. */
+  waited = 0
+  private text: string
+  /** Bytes of the pieces that were stored. */
+  private bytes: number
+  private place: ExportProgress
+  private storedAt = performance.now()
 
-  private constructor(
-    private readonly file: FileHandle,
-    private place: ExportProgress,
+  constructor(
+    { cursor, rows, bytes, progress, reportInterval = REPORT_INTERVAL }: ExportJob,
+    private readonly source: ExportSource,
+    private readonly store: StorePiece,
+    private readonly interval = reportInterval,
   ) {
-    this.reportedBytes = place.bytes
-  }
-
-  static async open(job: ExportJob): Promise<ExportWriting> {
-    const file = await open(job.file, 'a', 0o600)
-    const { size } = await file.stat()
-    const { cursor, rows, bytes, progress } = job
-    const place = size < bytes ? { cursor: null, rows: 0, bytes: 0, progress: 0 } : { cursor, rows, bytes, progress }
-    await file.truncate(place.bytes)
-    // This syncs the name of a new file.
-    if (size === 0) syncFile(dirname(job.file))
-    return new ExportWriting(file, place)
+    this.place = { cursor, rows, bytes, progress }
+    this.bytes = bytes
+    this.text = bytes === 0 ? formatCsvLine(source.columns) : ''
   }
 
   /** Resolves to true after the last step. */
-  async writeStep(source: ExportSource): Promise<boolean> {
-    if (this.place.bytes === 0) this.text += formatCsvLine(source.columns)
-    const { rows, cursor, progress } = await source.readStep(this.place.cursor)
+  async writeStep(): Promise<boolean> {
+    const { rows, cursor, progress } = await this.source.readStep(this.place.cursor)
     let count = 0
     for await (const row of rows) {
       count += 1
       this.text += formatCsvLine(row)
-      if (this.text.length >= CHUNK_LENGTH) await this.flush()
+      if (this.text.length >= PIECE_LENGTH) await this.storePiece()
     }
-    this.place = { ...this.place, cursor, progress, rows: this.place.rows + count }
-    // After the first step, the column names are in the file.
-    if (cursor === null || this.place.bytes === 0) await this.flush()
+    const bytes = this.bytes + Buffer.byteLength(this.text)
+    this.place = { cursor, progress, rows: this.place.rows + count, bytes }
     return cursor === null
   }
 
-  isReportDue(interval: number): boolean {
-    const isLong = performance.now() - this.reportedAt >= interval
-    return isLong || this.place.bytes - this.reportedBytes >= REPORT_BYTES
+  /** Stores what the steps until now have made, if that is much or the last time is long ago. */
+  async storeIfDue(): Promise<void> {
+    const isLong = performance.now() - this.storedAt >= this.interval
+    if (isLong || this.text.length >= PIECE_LENGTH / 2) await this.storePiece()
   }
 
-  /** Puts on disk what was written so far. */
-  async sync(): Promise<void> {
-    await this.flush()
-    await this.file.datasync()
-    this.reportedAt = performance.now()
-    this.reportedBytes = this.place.bytes
+  end(): EndReport {
+    return { kind: 'end', ...this.takePiece(), progress: this.place }
   }
 
-  progress(): ExportProgress {
-    return this.place
+  private async storePiece(): Promise<void> {
+    const begun = performance.now()
+    await this.store({ kind: 'piece', ...this.takePiece(), progress: this.place })
+    this.storedAt = performance.now()
+    this.waited += this.storedAt - begun
   }
 
-  outcome(): ExportOutcome {
-    const { rows, bytes } = this.place
-    return { kind: 'completed', rows, bytes }
-  }
-
-  close(): Promise<void> {
-    return this.file.close()
-  }
-
-  private async flush(): Promise<void> {
-    const bytes = Buffer.from(this.text)
+  private takePiece(): { readonly start: number; readonly bytes: Uint8Array<ArrayBuffer> } {
+    const start = this.bytes
+    const bytes = new TextEncoder().encode(this.text)
     this.text = ''
-    await this.file.appendFile(bytes)
-    this.place = { ...this.place, bytes: this.place.bytes + bytes.length }
+    this.bytes += bytes.length
+    return { start, bytes }
   }
 }

@@ -1,10 +1,9 @@
 /** Exports after their requests: turns of workspaces, interruption, faults, limits, and what becomes of the files. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace } from '../../../src/base/storage/maintenance/erase.js'
+import { openExport, storePiece } from '../../../src/records/exports/export-chunks.js'
 import {
   type ExportRef,
   type ExportRow,
@@ -16,22 +15,20 @@ import { ExportRunner } from '../../../src/records/exports/export-runner.js'
 import { removeExpiredExports, removeExports } from '../../../src/records/exports/remove-exports.js'
 import { requestExport } from '../../../src/records/exports/request-export.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
-import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const NOW = 5_000_000
 
 interface Place {
   readonly database: Database
-  readonly file: string
-  readonly folder: string
 }
 
 async function createPlace(t: Test): Promise<Place> {
-  const { database, file } = await temporaryDatabase(t)
+  const { database } = await temporaryDatabase(t)
   const workspace = 'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 0)'
   await database.commit(['ws_1', 'ws_2'].map((id) => ({ sql: workspace, parameters: [id, id, id, 'free'] })))
-  return { database, file, folder: join(temporaryFolder(t), 'exports') }
+  return { database }
 }
 
 type Commit = Database['commit']
@@ -39,21 +36,19 @@ type Runner = ExportRunner & { readonly errors: readonly unknown[] }
 
 function runnerOf(
   t: Test,
-  { database, file, folder }: Place,
+  { database }: Place,
   commit: Commit = database.commit,
-  more: { readonly reportInterval?: number } = {},
+  more: { readonly reportInterval?: number; readonly hasRoom?: () => boolean } = {},
 ): Runner {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
-  const times = { turn: 0, retryDelay: 5, ...more }
+  const { read, place } = database
+  const times = { turn: 0, retryDelay: 5 }
   const runner = new ExportRunner({
-    read: database.read,
-    commit,
+    ...{ read, place, commit, log, ...times },
     clock: () => NOW,
-    log,
-    database: file,
-    folder,
-    ...times,
+    hasRoom: () => true,
+    ...more,
   })
   t.teardown(() => runner.stop())
   return Object.assign(runner, { errors })
@@ -74,6 +69,22 @@ const finished = (place: Place, ref: ExportRef): Promise<ExportRow> =>
     return row?.status === 'processing' ? false : row
   })
 
+/** All that is stored of the file, or null if nothing is. */
+async function textOf({ database }: Place, { id, workspaceId }: ExportRef): Promise<string | null> {
+  const bytes = await countBytes({ database }, id)
+  const file = openExport(database.read, { id, workspace_id: workspaceId, bytes })
+  const parts: Buffer[] = []
+  for (let at = 0; at < bytes; at += parts.at(-1)?.length ?? 0) parts.push(await file.read(at, 1_000))
+  return bytes === 0 ? null : Buffer.concat(parts).toString()
+}
+
+/** Bytes that are stored of the file of an export, or of all. */
+async function countBytes({ database }: Place, id?: string): Promise<number> {
+  const where = id === undefined ? '' : ' where export_id = ?'
+  const sql = `select coalesce(sum(octet_length(bytes)), 0) as bytes from export_chunks${where}`
+  return Number((await database.read<{ bytes: number }>(sql, id === undefined ? [] : [id]))[0]?.bytes)
+}
+
 const emails = (count: number): Write[] =>
   Array.from({ length: count }, (_, n) => bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: n })).flatMap(
     ({ writes }) => writes,
@@ -93,10 +104,10 @@ t.test('an export is requested, written and removed', async (t) => {
     cursor: null,
     finished_at: NOW,
   })
-  const file = join(place.folder, `${ref.id}.csv`)
-  t.equal(readFileSync(file, 'utf8').split('\r\n').length, 12)
-  t.equal(readFileSync(file).length, (await rowOf(place, ref))?.bytes)
-  const deps = { ...place.database, folder: place.folder }
+  const text = await textOf(place, ref)
+  t.equal(text?.split('\r\n').length, 12)
+  t.equal(Buffer.byteLength(text ?? ''), (await rowOf(place, ref))?.bytes)
+  const deps = place.database
   t.same(
     await removeExports(deps, [
       { ...ref, workspaceId: 'ws_2' },
@@ -105,10 +116,47 @@ t.test('an export is requested, written and removed', async (t) => {
     [],
   )
   t.equal(await removeExpiredExports(deps, NOW), false)
-  t.ok(existsSync(file), 'it ended at this very moment')
+  t.ok(await textOf(place, ref), 'it ended at this very moment')
   t.equal(await removeExpiredExports(deps, NOW + 1), false)
-  t.notOk(existsSync(file))
+  t.equal(await countBytes(place), 0)
   t.equal(await rowOf(place, ref), undefined)
+  t.same(runner.errors, [])
+})
+
+t.test('an export that is deleted loses its file at the next sweep', async (t) => {
+  const place = await createPlace(t)
+  const runner = runnerOf(t, place)
+  await runner.start()
+  const [ref, other] = [await request(place), await request(place, 'ws_2')]
+  for (const each of [ref, other]) {
+    runner.begin(each)
+    await finished(place, each)
+  }
+  const text = await textOf(place, other)
+  // More pieces than one step removes.
+  for (let n = 0; n < 50; n += 1) {
+    await place.database.commit(storePiece(ref, { start: 1_000 + n, bytes: Buffer.from('x') }))
+  }
+  t.same(await removeExports(place.database, [ref]), [ref])
+  runner.refresh()
+  await waitUntil('its file is gone', async () => (await countBytes(place, ref.id)) === 0)
+  t.ok(text)
+  t.equal(await textOf(place, other), text, 'that of the other workspace stays')
+})
+
+t.test('an export does not take the space that mail needs', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(1_000))
+  const ref = await request(place)
+  let asked = 0
+  const hasRoom = (): boolean => {
+    asked += 1
+    return asked === 1
+  }
+  const runner = runnerOf(t, place, place.database.commit, { reportInterval: 0, hasRoom })
+  await runner.start()
+  t.match(await finished(place, ref), { status: 'failed', error: 'disk-full', rows: 250 }, 'at first there was room')
+  await waitUntil('its file is gone', async () => (await countBytes(place)) === 0)
   t.same(runner.errors, [])
 })
 
@@ -150,7 +198,7 @@ t.test('workspaces take turns, and an export that is put back becomes complete',
   t.same(finishes, ['ws_2', 'ws_1', 'ws_1'], 'the short one does not wait for the long ones before it')
   t.ok(reports >= 6, `${reports} reports`)
   for (const [at, ref] of refs.entries()) {
-    const lines = readFileSync(join(place.folder, `${ref.id}.csv`), 'utf8').split('\r\n')
+    const lines = (await textOf(place, ref))?.split('\r\n')
     t.equal(new Set(lines).size, at === 2 ? 2 : 1_002)
     t.equal((await rowOf(place, ref))?.rows, at === 2 ? 0 : 1_000)
   }
@@ -161,29 +209,36 @@ t.test('what a stop has cut off goes on at the next start, and files without a r
   const place = await createPlace(t)
   await place.database.commit(emails(3_000))
   const ref = await request(place)
-  const first = runnerOf(t, place)
+  const first = runnerOf(t, place, place.database.commit, { reportInterval: 0 })
   await first.start()
-  await waitUntil('it is being written', () => readdirSync(place.folder).length > 0)
+  await waitUntil('it is being written', async () => (await countBytes(place)) > 0)
   await first.stop()
   t.equal((await rowOf(place, ref))?.status, 'processing')
-  writeFileSync(join(place.folder, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10.csv'), 'left by a crash')
+  const { bytes = 0 } = (await rowOf(place, ref)) ?? {}
+  const gone = { id: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10', workspaceId: 'ws_1' }
+  await place.database.commit([
+    ...storePiece(gone, { start: 0, bytes: Buffer.from('left by a crash') }),
+    ...storePiece(ref, { start: bytes + 7, bytes: Buffer.from('of a step that has not ended') }),
+  ])
   const second = runnerOf(t, place)
   await second.start()
   t.match(await finished(place, ref), { status: 'completed', rows: 3_000 })
-  t.same(readdirSync(place.folder), [`${ref.id}.csv`])
-  t.equal(readFileSync(join(place.folder, `${ref.id}.csv`), 'utf8').split('\r\n').length, 3_002)
+  await waitUntil('the other file is gone', async () => (await countBytes(place, gone.id)) === 0)
+  const lines = (await textOf(place, ref))?.split('\r\n')
+  t.equal(lines?.length, 3_002)
+  t.equal(new Set(lines).size, 3_002)
 })
 
 t.test('the export of a workspace that is closed ends, and its file goes', async (t) => {
   const place = await createPlace(t)
   await place.database.commit(emails(3_000))
   const ref = await request(place)
-  const runner = runnerOf(t, place)
+  const runner = runnerOf(t, place, place.database.commit, { reportInterval: 0 })
   await runner.start()
-  await waitUntil('it is being written', () => readdirSync(place.folder).length > 0)
+  await waitUntil('it is being written', async () => (await countBytes(place)) > 0)
   await place.database.commit(closeWorkspace('ws_1', NOW))
   runner.refresh()
-  await waitUntil('its file is gone', () => readdirSync(place.folder).length === 0)
+  await waitUntil('its file is gone', async () => (await countBytes(place)) === 0)
   t.equal(await rowOf(place, ref), undefined)
   const other = await request(place, 'ws_2')
   runner.begin(other)
@@ -207,10 +262,13 @@ t.test('while the database takes no writes it waits; after faults of ours it fai
   await patient.stop()
 
   const failing = await request(place)
-  mkdirSync(join(place.folder, `${failing.id}.csv`))
-  const runner = runnerOf(t, place)
+  const wrong: Commit = (writes) =>
+    writes.some(({ sql }) => sql.includes('cursor') && !sql.includes('error'))
+      ? Promise.reject(new RangeError('of ours'))
+      : place.database.commit(writes)
+  const runner = runnerOf(t, place, wrong)
   await runner.start()
   t.match(await finished(place, failing), { status: 'failed', error: 'internal' })
-  t.equal(runner.errors.length, 4, 'three times, and the folder in the place of its file cannot be removed')
-  t.match(runner.errors[0], { err: { code: 'EISDIR' }, export: failing.id })
+  t.equal(runner.errors.length, 3, 'it is tried three times')
+  t.match(runner.errors[0], { err: { name: 'RangeError' }, export: failing.id })
 })

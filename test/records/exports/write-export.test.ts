@@ -1,49 +1,63 @@
 /** The file of an export: complete whatever cuts the writing off, and the same as if nothing had. */
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import t, { type Test } from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
 import { unescapeFormula } from '../../../src/base/platform/csv/cells.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
-import { openReadConnection } from '../../../src/base/storage/read-connection.js'
+import { openThreadReader } from '../../../src/base/storage/thread-reader.js'
 import { recordEvent } from '../../../src/records/events/event-log.js'
-import type { ExportJob, ExportProgress } from '../../../src/records/exports/export-protocol.js'
-import { runExportThread } from '../../../src/records/exports/export-runner.js'
-import { type ExportOutcome, writeExport } from '../../../src/records/exports/write-export.js'
+import type { EndReport, ExportJob, ExportProgress, PieceReport } from '../../../src/records/exports/export-protocol.js'
+import { writeExport } from '../../../src/records/exports/write-export.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
-import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const BEGIN = 1_000_000
+/** No piece has more bytes. */
+const MAX_PIECE = 1_048_576
 
 interface Exporting {
   readonly database: Database
-  /** An export of all in the database, and where its file is. */
+  /** An export of all in the database. */
   readonly job: ExportJob
+  /** What is stored of its file. */
+  readonly stored: { bytes: Buffer }
   readonly text: () => string
 }
 
-async function prepare(t: Test, type: ExportJob['type'], writes: readonly Write[]): Promise<Exporting> {
-  const { database, file: path } = await temporaryDatabase(t)
-  await database.commit(writes)
-  const file = join(temporaryFolder(t), 'export.csv')
-  const range = { workspace_id: 'ws_1', type, from_at: 0, to_at: 10 ** 13, domain: null, created_at: 0 }
-  const job = { ...range, cursor: null, rows: 0, bytes: 0, progress: 0, database: path, file }
-  return { database, job, text: () => readFileSync(file, 'utf8') }
+/** The writes are made after the database has said which engine is in use. */
+async function prepare(t: Test, type: ExportJob['type'], make: () => readonly Write[]): Promise<Exporting> {
+  const { database } = await temporaryDatabase(t)
+  const writes = make()
+  for (let at = 0; at < writes.length; at += 1_000) await database.commit(writes.slice(at, at + 1_000))
+  const range = { workspace_id: 'ws_1', type, from_at: 0, to_at: 10 ** 13, domain: null }
+  const job = { ...range, cursor: null, rows: 0, bytes: 0, progress: 0, database: database.place }
+  const stored = { bytes: Buffer.alloc(0) }
+  return { database, job, stored, text: () => stored.bytes.toString() }
 }
 
-/** Runs it in this thread, which shows what it reports. */
+/** Runs it in this thread, which shows its pieces. What is stored behind the place of the job is removed before. */
 async function write(
-  { job }: Exporting,
+  { job, stored }: Exporting,
   more: Partial<ExportJob> = {},
-  report: (progress: ExportProgress) => Promise<void> = async () => undefined,
-): Promise<ExportOutcome> {
-  const { read, close } = openReadConnection(job.database)
+  see: (piece: PieceReport) => void = () => undefined,
+): Promise<EndReport> {
+  const { read, close } = openThreadReader(job.database)
+  const cut = { ...job, ...more }
+  stored.bytes = stored.bytes.subarray(0, cut.bytes)
+  const add = ({ start, bytes }: Pick<PieceReport, 'start' | 'bytes'>): void => {
+    if (start !== stored.bytes.length || bytes.length > MAX_PIECE) throw new Error(`${bytes.length} at ${start}`)
+    stored.bytes = Buffer.concat([stored.bytes, bytes])
+  }
   try {
-    return await writeExport(read, { ...job, ...more }, report)
+    const end = await writeExport(read, cut, async (piece) => {
+      add(piece)
+      see(piece)
+    })
+    add(end)
+    return end
   } finally {
-    close()
+    await close()
   }
 }
 
@@ -63,10 +77,10 @@ const opens = (count: number): Write[] =>
 const rowsOf = (text: string): string[][] => parse(text, { record_delimiter: '\r\n' }) as string[][]
 
 t.test('a file of many steps has every row once, in order', async (t) => {
-  const exporting = await prepare(t, 'email_logs', [...emails(1_001), ...emails(5, 'ws_2')])
-  const outcome = await write(exporting)
+  const exporting = await prepare(t, 'email_logs', () => [...emails(1_001), ...emails(5, 'ws_2')])
+  const { progress } = await write(exporting)
   const [names, ...rows] = rowsOf(exporting.text())
-  t.same(outcome, { kind: 'completed', rows: 2_002, bytes: Buffer.byteLength(exporting.text()) })
+  t.match(progress, { rows: 2_002, bytes: Buffer.byteLength(exporting.text()), progress: 1_000, cursor: null })
   t.equal(
     names?.join(),
     'email_id,message_id,from,to,subject,status,created_at,sent_at,delivered_at,opened_at,clicked_at,tags',
@@ -78,17 +92,17 @@ t.test('a file of many steps has every row once, in order', async (t) => {
 
 t.test('an empty export has the names of its columns', async (t) => {
   for (const type of ['email_logs', 'bounces', 'opens', 'suppressions'] as const) {
-    const exporting = await prepare(t, type, [])
-    t.match(await write(exporting), { kind: 'completed', rows: 0 })
+    const exporting = await prepare(t, type, () => [])
+    t.match(await write(exporting), { kind: 'end', progress: { rows: 0 } })
     t.match(exporting.text(), /^[a-z_,]+\r\n$/, type)
   }
 })
 
 t.test('wherever it is cut off, it goes on after what is on disk and becomes the same file', async (t) => {
   for (const [type, writes] of [
-    ['email_logs', emails(2_000)],
-    ['opens', opens(2_100)],
-    ['suppressions', suppressions(2_100)],
+    ['email_logs', () => emails(2_000)],
+    ['opens', () => opens(2_100)],
+    ['suppressions', () => suppressions(2_100)],
   ] as const) {
     const exporting = await prepare(t, type, writes)
     await write(exporting)
@@ -96,14 +110,9 @@ t.test('wherever it is cut off, it goes on after what is on disk and becomes the
     const places = await reportedPlaces(exporting)
     t.ok(places.length > 2, `${type}: ${places.length} places`)
     for (const place of places) {
-      truncateSync(exporting.job.file, place.bytes)
-      appendFileSync(exporting.job.file, 'half a row that was being wri')
-      t.match(await write(exporting, place), { kind: 'completed', rows: rowsOf(whole).length - 1 })
+      t.match(await write(exporting, place), { progress: { rows: rowsOf(whole).length - 1 } })
       t.equal(exporting.text(), whole)
     }
-    truncateSync(exporting.job.file, 10)
-    await write(exporting, places.at(-1))
-    t.equal(exporting.text(), whole, 'a file that is shorter than its record is written anew')
   }
 })
 
@@ -118,12 +127,26 @@ function suppressions(count: number): Write[] {
 /** What it reports if it reports after every step. */
 async function reportedPlaces(exporting: Exporting): Promise<readonly ExportProgress[]> {
   const places: ExportProgress[] = []
-  await write(exporting, { reportInterval: 0 }, async (progress) => void places.push(progress))
+  await write(exporting, { reportInterval: 0 }, ({ progress }) => places.push(progress))
   return places
 }
 
+t.test('a step of very many rows becomes several pieces, which are not counted before its end', async (t) => {
+  const to = Array.from({ length: 100 }, (_, n) => `bob${n}@b.test`)
+  const many = (): Write[] =>
+    Array.from({ length: 45 }, () => bulkEmail({ workspaceId: 'ws_1', to, at: BEGIN })).flatMap(({ writes }) => writes)
+  const exporting = await prepare(t, 'email_logs', many)
+  const places: ExportProgress[] = []
+  await write(exporting, {}, ({ progress }) => places.push(progress))
+  t.ok(places.length > 1, `${places.length} pieces`)
+  t.same(places[0], { cursor: null, rows: 0, bytes: 0, progress: 0 }, 'the step has not ended')
+  t.equal(rowsOf(exporting.text()).length, 4_501)
+})
+
 t.test('events of a long log, by range and by the domain of their email', async (t) => {
-  const exporting = await prepare(t, 'opens', [...opens(1_200), emailFrom('e7', 'a.test'), emailFrom('e9', 'z.test')])
+  const exporting = await prepare(t, 'opens', () => [
+    ...[...opens(1_200), emailFrom('e7', 'a.test'), emailFrom('e9', 'z.test')],
+  ])
   await write(exporting, { from_at: BEGIN + 10, to_at: BEGIN + 1_100 })
   const rows = rowsOf(exporting.text()).slice(1)
   t.equal(rows.length, 1_090)
@@ -143,7 +166,7 @@ function emailFrom(id: string, domain: string): Write {
 }
 
 t.test('suppressions by the domain of the address and by their time', async (t) => {
-  const exporting = await prepare(t, 'suppressions', suppressions(1_000))
+  const exporting = await prepare(t, 'suppressions', () => suppressions(1_000))
   await write(exporting, { domain: parseDomainName('c.test'), from_at: BEGIN + 500, to_at: BEGIN + 503 })
   t.same(
     rowsOf(exporting.text()).map(([email]) => email),
@@ -152,8 +175,12 @@ t.test('suppressions by the domain of the address and by their time', async (t) 
 })
 
 t.test('a recipient that complained is shown as complained', async (t) => {
-  const { writes, id } = complainedEmail()
-  const exporting = await prepare(t, 'email_logs', writes)
+  let id = ''
+  const exporting = await prepare(t, 'email_logs', () => {
+    const complained = complainedEmail()
+    id = complained.id
+    return complained.writes
+  })
   await write(exporting)
   t.same(
     rowsOf(exporting.text()).map((row) => [row[0], row[3], row[5]]),
@@ -183,12 +210,12 @@ function complainedEmail(): { readonly id: string; readonly writes: readonly Wri
 
 t.test('cells survive whatever they hold', async (t) => {
   const nasty = ['=1+1', `'`, `''=x`, 'a,"b"\r\nc', ' x ', '\t', '\uff1d1', 'é😀', '']
-  const writes = nasty.map((subject, n) => {
+  const enqueueWith = (subject: string, n: number): Write[] => {
     const [email, ...others] = bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: BEGIN + n }).writes
     if (email === undefined) throw new Error('no write')
     return [{ ...email, parameters: email.parameters.map((value) => (value === 'bulk' ? subject : value)) }, ...others]
-  })
-  const exporting = await prepare(t, 'email_logs', writes.flat())
+  }
+  const exporting = await prepare(t, 'email_logs', () => nasty.flatMap(enqueueWith))
   await write(exporting)
   t.same(
     rowsOf(exporting.text())
@@ -197,37 +224,4 @@ t.test('cells survive whatever they hold', async (t) => {
     nasty,
   )
   t.ok(exporting.text().endsWith('\r\n'))
-})
-
-t.test('an export does not take the space that mail needs', async (t) => {
-  const exporting = await prepare(t, 'opens', opens(1_200))
-  const { read, close } = openReadConnection(exporting.job.database)
-  t.teardown(close)
-  let asked = 0
-  const readSpace = async () => {
-    asked += 1
-    return { total: 10 ** 12, free: asked === 1 ? 10 ** 11 : 4 * 10 ** 10 }
-  }
-  const progress: number[] = []
-  const report = async ({ rows }: ExportProgress) => void progress.push(rows)
-  const outcome = await writeExport(read, { ...exporting.job, reportInterval: 0 }, report, readSpace)
-  t.same(outcome, { kind: 'failed', fault: 'disk-full' })
-  t.same(progress, [500], 'after the first step there was room')
-})
-
-t.test('the thread reports what is on disk, ends when it is told to, and its fault is an error', async (t) => {
-  const exporting = await prepare(t, 'email_logs', emails(300))
-  const { signal } = new AbortController()
-  const onProgress = async (): Promise<boolean> => true
-  t.match(await runExportThread(exporting.job, { onProgress, signal }), { kind: 'completed', rows: 600 })
-  const broken = { ...exporting.job, database: join(temporaryFolder(t), 'nothing.db') }
-  await t.rejects(runExportThread(broken, { onProgress, signal }), { code: 'SQLITE_CANTOPEN' })
-  const stopped = new AbortController()
-  stopped.abort()
-  t.equal(await runExportThread(exporting.job, { onProgress, signal: stopped.signal }), null)
-  writeFileSync(exporting.job.file, '')
-  const ended = new AbortController()
-  const running = runExportThread(exporting.job, { onProgress, signal: ended.signal })
-  ended.abort()
-  t.equal(await running, null)
 })

@@ -387,6 +387,7 @@ async function everythingOf(app: TestDaemon, workspaceId: string): Promise<unkno
     'imports',
     'import_chunks',
     'exports',
+    'export_chunks',
     'sms_codes',
     'webhooks',
     'webhook_deliveries',

@@ -1,4 +1,5 @@
 /** The open database, whichever engine holds it. */
+import type { SettingsSource } from '../postgres/connection-settings.js'
 import type { Read } from './prepared.js'
 import type { SpoolPlace } from './spool-files.js'
 import type { Commit } from './write.js'
@@ -33,7 +34,13 @@ export interface DatabaseSizes {
   readonly free: number
 }
 
+/** How a thread reaches the database: see `openThreadReader`. */
+export type DatabasePlace =
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'postgres'; readonly source: SettingsSource }
+
 export interface Database extends Store {
+  readonly place: DatabasePlace
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits that the writer has made: many requests share one. */

@@ -40,6 +40,7 @@ const erasePlans = {
   hold_rules: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
   exports: { key: 'id', by: 'index' },
+  export_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },
   import_chunks: { key: 'seq', by: 'index', portion: LARGE_ROW_PORTION },
   api_keys: { key: 'id', by: 'index' },
   members: { key: 'id', by: 'index' },

@@ -97,6 +97,14 @@ const checks: readonly Check[] = [
       where chunk.workspace_id = cached_files.workspace_id and chunk.key = cached_files.key)`,
   },
   {
+    check: 'export-chunks',
+    message: 'exports whose chunks are not all of them',
+    sql: `select id from exports where status <> 'failed' and bytes <> (
+      select coalesce(sum(octet_length(chunk.bytes)), 0) from export_chunks as chunk
+      where chunk.workspace_id = exports.workspace_id and chunk.export_id = exports.id
+      and chunk.start_at < exports.bytes)`,
+  },
+  {
     check: 'bayes-counts',
     message: 'stored counts of learned tokens that differ from the rows',
     sql: `select workspace_id from (

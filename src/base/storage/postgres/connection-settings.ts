@@ -28,7 +28,14 @@ export interface HostSettings extends HostAddress {
   readonly isTlsOptional: boolean
 }
 
+/** What settings are read from. Unlike them it can be sent to a thread. */
+export interface SettingsSource {
+  readonly storage: StorageSettings
+  readonly environment: PostgresEnvironment
+}
+
 export interface ConnectionSettings {
+  readonly source: SettingsSource
   readonly hosts: readonly HostSettings[]
   readonly user: string
   readonly database: string
@@ -39,10 +46,8 @@ export interface ConnectionSettings {
 }
 
 /** @throws ConnectionSettingsError */
-export function readConnectionSettings(
-  { url, passwordFile, caFile, schema }: StorageSettings,
-  environment: PostgresEnvironment,
-): ConnectionSettings {
+export function readConnectionSettings(storage: StorageSettings, environment: PostgresEnvironment): ConnectionSettings {
+  const { url, passwordFile, caFile, schema } = storage
   const parsed = parseConnectionUrl(url)
   const user = parsed.user ?? (environment.PGUSER || userInfo().username)
   const database = parsed.database ?? user
@@ -52,6 +57,7 @@ export function readConnectionSettings(
       ? readAuthorities('storage.url', parsed.authorities ?? '')
       : readAuthorities('storage.ca_file', caFile)
   return {
+    source: { storage, environment },
     hosts: parsed.hosts.map((address) => withTls(address, parsed.tlsMode, authorities)),
     user,
     database,

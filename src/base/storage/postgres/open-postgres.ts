@@ -68,6 +68,7 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const readers = openReaders(servers, connections)
   const announcements = new AnnouncementWatch(readers.read)
   return {
+    place: { engine: 'postgres', source: settings.source },
     read: readers.read,
     commit: (writes) => writer.commit(writes),
     measure: () => measureDatabase(readers.read),
@@ -128,6 +129,12 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
 
 function announced(writes: readonly Write[], announcement: Write): readonly Write[] {
   return writes.some(({ sql }) => sql === announcement.sql) ? writes : [...writes, announcement]
+}
+
+/** Opens it for a thread that reads and does nothing else. */
+export function openPostgresReader(settings: ConnectionSettings): Readers {
+  useEngine('postgres')
+  return openReaders(new PostgresServers(settings), 1)
 }
 
 interface Readers {

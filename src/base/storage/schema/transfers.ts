@@ -21,7 +21,7 @@ export const transfers = [
   // Reads the chunks of an import in their order.
   'create unique index import_chunks_of_import on import_chunks (workspace_id, import_id, place)',
 
-  // An export: what was asked for, how far it is, and what is known of its file in the data folder.
+  // An export: what was asked for, how far it is, and what is known of its file.
   `create table exports (
     id text primary key, workspace_id text not null,
     type text not null check (type in ('email_logs', 'bounces', 'suppressions', 'opens')),
@@ -29,6 +29,12 @@ export const transfers = [
     from_at integer not null, to_at integer not null, domain text, cursor text, rows integer not null,
     bytes integer not null, progress integer not null, error text, created_at integer not null,
     finished_at integer) strict, without rowid`,
+  // The file of an export in pieces: each begins at a byte of the file, which its number says.
+  `create table export_chunks (
+    seq integer primary key, workspace_id text not null, export_id text not null, start_at integer not null,
+    bytes blob not null) strict`,
+  // Finds the piece of an export that has a byte.
+  'create unique index export_chunks_of_export on export_chunks (workspace_id, export_id, start_at)',
   // Lists the exports of a workspace.
   'create index exports_of_workspace on exports (workspace_id, id)',
   // Finds the next export to work on.

@@ -1,4 +1,5 @@
-/** The table of exports. Part of `tables.ts`, which says what holds for all tables. */
+/** The tables of exports. Part of `tables.ts`, which says what holds for all tables. */
+import type { Generated } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
 import type { Timestamp } from './columns.js'
 
@@ -7,7 +8,7 @@ type ExportStatus = 'processing' | 'completed' | 'failed'
 /** `disk-full`: the disk has no room for the file. `internal`: the log tells more. */
 export type ExportFault = 'disk-full' | 'internal'
 
-/** Files of CSV that are written in the background: `exports/export-file.ts`. */
+/** Files of CSV that are written in the background: `exports/export-chunks.ts`. */
 export interface ExportsTable {
   /** A UUIDv7. */
   id: string
@@ -21,13 +22,13 @@ export interface ExportsTable {
   /** Null if it is of all domains. */
   domain: DomainName | null
   /**
-   * Where the reading goes on after the rows that are on disk. Null if it begins at the start. The type decides its
+   * Where the reading goes on after the rows that are stored. Null if it begins at the start. The type decides its
    * form.
    */
   cursor: string | null
-  /** Rows on disk, without the column names. */
+  /** Rows that are stored, without the column names. */
   rows: number
-  /** Bytes of the file that are on disk; what is behind them is written again. */
+  /** Bytes of the file that are stored; what is behind them is written again. */
   bytes: number
   /** Thousandths of the range that are read. */
   progress: number
@@ -35,4 +36,14 @@ export interface ExportsTable {
   error: ExportFault | null
   created_at: Timestamp
   finished_at: Timestamp | null
+}
+
+/** The file of an export, in pieces. */
+export interface ExportChunksTable {
+  seq: Generated<number>
+  workspace_id: string
+  export_id: string
+  /** The number of bytes before this piece. */
+  start_at: number
+  bytes: Buffer
 }

@@ -52,7 +52,7 @@ import type {
   RawMessagesTable,
   RecipientsTable,
 } from './email-tables.js'
-import type { ExportsTable } from './export-tables.js'
+import type { ExportChunksTable, ExportsTable } from './export-tables.js'
 import type { ForwardRulesTable, ForwardTargetsTable, InboundForwardsTable } from './forward-tables.js'
 import type {
   BayesCountsTable,
@@ -169,6 +169,7 @@ export interface Tables {
   email_metrics: EmailMetricsTable
   link_metrics: LinkMetricsTable
   exports: ExportsTable
+  export_chunks: ExportChunksTable
   sessions: SessionsTable
   password_links: PasswordLinksTable
   recovery_codes: RecoveryCodesTable

@@ -41,7 +41,7 @@ function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(errorCodeOf(error))
 }
 
-const NOT_IN_IT = 'not in it: tls/, exports/ and the configuration'
+const NOT_IN_IT = 'not in it: tls/ and the configuration'
 
 async function runBackup(call: Call): Promise<Answer> {
   const { words, options, config } = call

@@ -5,7 +5,7 @@
  * Opens and clicks belong to the email. If its recipients share a message, each row has the first of them all.
  */
 
-import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { prepareRead, type Read, readTogether } from '../../../base/storage/db/prepared.js'
 import { parseJson, type Timestamp } from '../../../base/storage/tables/columns.js'
 import type { EmailsTable } from '../../../base/storage/tables/email-tables.js'
 import type { Recipient } from '../../messages/email/recipients.js'
@@ -13,6 +13,8 @@ import { type ExportRange, type ExportSource, formatExportedTime, progressOf } f
 
 /** The emails of a step. */
 const STEP = 250
+/** The emails whose recipients are read together. */
+const GROUP = 25
 
 const columns = [
   ...['email_id', 'message_id', 'from', 'to', 'subject', 'status', 'created_at', 'sent_at', 'delivered_at'],
@@ -85,18 +87,24 @@ async function* formatEmails(
   workspaceId: string,
   emails: readonly LoggedEmail[],
 ): AsyncGenerator<readonly string[], void> {
-  for (const email of emails) {
-    const recipients = await recipientsOf(read, { emailId: email.id, workspaceId })
-    const tags = formatTags(email)
-    const isOnly = recipients.length === 1
-    for (const recipient of recipients) {
-      yield [
-        ...[email.id, email.message_id, email.from_email, recipient.address, email.subject],
-        ...[recipient.complained_at === null ? recipient.status : 'complained', formatExportedTime(email.created_at)],
-        ...[formatExportedTime(sentTimeOf(email, recipient, isOnly)), formatExportedTime(recipient.delivered_at)],
-        ...[formatExportedTime(email.opened_at), formatExportedTime(email.clicked_at), tags],
-      ]
-    }
+  for (let at = 0; at < emails.length; at += GROUP) {
+    const group = emails.slice(at, at + GROUP)
+    const queries = group.map(({ id }) => recipientsOf.with({ emailId: id, workspaceId }))
+    const found = await readTogether(read, queries)
+    for (const [place, email] of group.entries()) yield* formatEmail(email, found[place] ?? [])
+  }
+}
+
+function* formatEmail(email: LoggedEmail, recipients: readonly LoggedRecipient[]): Generator<readonly string[], void> {
+  const tags = formatTags(email)
+  const isOnly = recipients.length === 1
+  for (const recipient of recipients) {
+    yield [
+      ...[email.id, email.message_id, email.from_email, recipient.address, email.subject],
+      ...[recipient.complained_at === null ? recipient.status : 'complained', formatExportedTime(email.created_at)],
+      ...[formatExportedTime(sentTimeOf(email, recipient, isOnly)), formatExportedTime(recipient.delivered_at)],
+      ...[formatExportedTime(email.opened_at), formatExportedTime(email.clicked_at), tags],
+    ]
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { openExport } from '../../../records/exports/export-file.js'
+import { openExport } from '../../../records/exports/export-chunks.js'
 import { type ExportRef, exportById } from '../../../records/exports/export-records.js'
 import type { FileAnswer } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
@@ -45,21 +45,20 @@ export function exportDownloadRoute(deps: ExportDeps): Route {
   })
 }
 
-async function buildDownload({ read, folder, lifetime }: ExportDeps, ref: ExportRef, now: number): Promise<FileAnswer> {
+async function buildDownload({ read, lifetime }: ExportDeps, ref: ExportRef, now: number): Promise<FileAnswer> {
   const [row] = await exportById(read, ref)
   if (row?.status === 'processing') {
     throw new Refusal('conflict', 'the export is processing: there is no file yet', { id: ref.id })
   }
   const isThere = row?.status === 'completed' && now < (row.finished_at ?? 0) + lifetime
-  const file = isThere ? await openExport(folder, row) : null
-  if (row === undefined || file === null) throw exportNotFound(ref.id)
+  if (row === undefined || !isThere) throw exportNotFound(ref.id)
   const name = `${row.type}-${formatTimestamp(row.created_at).slice(0, 10)}.csv`
   return {
     kind: 'file',
     type: 'text/csv; charset=utf-8',
     headers: buildDownloadHeaders(name),
     tag: `${row.id}-${row.bytes}`,
-    file,
+    file: openExport(read, row),
   }
 }
 

@@ -25,8 +25,6 @@ import { type Route, route } from '../http/route/route.js'
 import { buildExportLink } from './export-link.js'
 
 export interface ExportDeps extends Store {
-  /** The folder with the files. */
-  readonly folder: string
   /** Milliseconds for which a finished export is kept. */
   readonly lifetime: number
   /** The key that signs links. */
@@ -198,6 +196,7 @@ function deleteRoute(deps: ExportDeps): Route {
     run: async ({ principal: { workspaceId }, query: { export_ids: ids } }) => {
       const refs = [...new Set(ids)].map((id) => ({ id, workspaceId }))
       const removed = await removeExports(deps, refs)
+      if (removed.length > 0) deps.exports.refresh()
       return json(200, { message: 'the exports are deleted', deleted: removed.map(({ id }) => id) })
     },
   })

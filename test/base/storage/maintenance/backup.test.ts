@@ -235,6 +235,10 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
     await row('cached_files', { workspace_id: 'ws_1', key: 'f1', size: 6 }),
     await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 0 }),
     await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f1', place: 1 }),
+    await row('exports', { id: 'x1', workspace_id: 'ws_1', type: 'opens', status: 'completed', bytes: 3 }),
+    await row('export_chunks', { workspace_id: 'ws_1', export_id: 'x1', start_at: 0 }),
+    // It is behind the progress, and is made again.
+    await row('export_chunks', { workspace_id: 'ws_1', export_id: 'x1', start_at: 3 }),
     await row('webhooks', { id: 'w1', workspace_id: 'ws_1' }),
     await row('webhook_deliveries', {
       id: 'd1',
@@ -263,6 +267,8 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
     await row('suppressions', { workspace_id: 'ws_gone' }),
     await row('cached_files', { workspace_id: 'ws_1', key: 'f2', size: 6 }),
     await row('cached_file_chunks', { workspace_id: 'ws_1', key: 'f2', place: 0 }),
+    await row('exports', { id: 'x2', workspace_id: 'ws_1', type: 'opens', status: 'processing', bytes: 4 }),
+    await row('export_chunks', { workspace_id: 'ws_1', export_id: 'x2', start_at: 0 }),
     { sql: 'update cached_file_totals set bytes = bytes + 1', parameters: [] },
     await row('inbound_totals', { workspace_id: 'ws_1', bytes: 1 }),
     await row('bayes_tokens', { workspace_id: 'ws_1' }),
@@ -290,6 +296,7 @@ t.test('verify-data names each row whose related rows are lost', async (t) => {
       'cached-file-totals: 1 stored sizes of cached files that differ from the rows: ws_1',
       'inbound-totals: 1 stored sizes of inbound mail that differ from the rows: ws_1',
       'cached-file-chunks: 1 cached files whose chunks are not all of them: f2',
+      'export-chunks: 1 exports whose chunks are not all of them: x2',
       'bayes-counts: 1 stored counts of learned tokens that differ from the rows: ws_1',
       'recipient_copies-email: 1 rows of recipient_copies without their email: gone',
       'attempts-email: 1 rows of attempts without their email: gone',

@@ -18,6 +18,7 @@ import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { Fence } from './fence.js'
 import { prepareSchema } from './prepare-schema.js'
+import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
 /** Milliseconds between looks for commits of commands. */
@@ -119,9 +120,14 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
   })
   const read: Read = Object.assign(
     delayForTests(
-      async <Row>(sql: string, parameters: readonly unknown[]) => (await short.read(sql, parameters)) as Row[],
+      async <Row>(sql: string, parameters: readonly unknown[]) =>
+        (await short.read(sql, parameters.map(toSought))) as Row[],
     ),
-    { elsewhere: async (sql: string, parameters: readonly unknown[]) => [...(await long.read(sql, parameters))] },
+    {
+      elsewhere: async (sql: string, parameters: readonly unknown[]) => [
+        ...(await long.read(sql, parameters.map(toSought))),
+      ],
+    },
   )
   return {
     read,

@@ -121,7 +121,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
       (
         await read<{ status: string }>(
           `select status from (select '' as id, status from emails where id = ?
-            union all select id, status from recipients where email_id = ?) as both order by id`,
+            union all select id, status from recipients where email_id = ?) as statuses order by id`,
           [id, id],
         )
       ).map(({ status }) => status),

@@ -11,7 +11,7 @@ import { isRecord } from '../../../src/base/platform/records.js'
 import { INDEX_STEP } from '../../../src/base/storage/db/stepped-walk.js'
 import { boundedTables, shortReads } from './query-plans.js'
 
-interface RecordedRead {
+export interface RecordedRead {
   readonly sql: string
   readonly parameters: readonly unknown[]
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { type OpenOptions, openDatabase } from '../../../src/base/storage/open.js'
+import { isOnPostgres } from './skip-on-postgres.js'
 
 export function temporaryFolder(t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))
@@ -22,14 +23,18 @@ export async function openTestDatabase(t: Test, options: OpenOptions): Promise<D
 interface TemporaryDatabase {
   readonly database: Database
   readonly file: string
+  /** Opens it again, after it was closed or as a process beside the one that has it open. */
+  readonly openAgain: () => Promise<Pick<Database, 'read' | 'commit'>>
 }
 
 /** On the engine that `POSTHORN_TEST_STORAGE` names. On PostgreSQL there is no `file`. */
 export async function temporaryDatabase(t: Test, options: Omit<OpenOptions, 'file'> = {}): Promise<TemporaryDatabase> {
   const file = join(temporaryFolder(t), 'posthorn.db')
-  if (process.env['POSTHORN_TEST_STORAGE'] === 'postgres') {
-    const { openTestPostgres, temporaryPostgres } = await import('./postgres-database.js')
-    return { database: await openTestPostgres(t, await temporaryPostgres(t)), file }
+  if (isOnPostgres()) {
+    const { openTestPostgres, openTestStore, temporaryPostgres } = await import('./postgres-database.js')
+    const url = await temporaryPostgres(t)
+    return { database: await openTestPostgres(t, url), file, openAgain: () => openTestStore(t, url) }
   }
-  return { database: await openTestDatabase(t, { ...options, file }), file }
+  const open = () => openTestDatabase(t, { ...options, file })
+  return { database: await open(), file, openAgain: open }
 }

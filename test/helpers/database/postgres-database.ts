@@ -95,11 +95,21 @@ export async function openTestPostgres(
     },
   })
   t.teardown(() => database.close())
-  return withPlainParameters(database)
+  return { ...database, ...withPlainParameters(database) }
+}
+
+/** The same as a command opens it, beside a daemon. */
+export async function openTestStore(
+  t: Pick<Test, 'teardown'>,
+  url: string,
+): Promise<Pick<Database, 'read' | 'commit'>> {
+  const store = await openPostgresStore({ settings: settingsOf(url), connections: 2 })
+  t.teardown(() => store.close())
+  return withPlainParameters(store)
 }
 
 /** Statements that tests write out name their parameters as SQLite does. */
-function withPlainParameters(database: Database): Database {
+function withPlainParameters(database: Pick<Database, 'read' | 'commit'>): Pick<Database, 'read' | 'commit'> {
   const read: Database['read'] = Object.assign(
     <Row>(sql: string, parameters: readonly unknown[]) => database.read<Row>(numberParameters(sql), parameters),
     database.read.elsewhere === undefined ? {} : { elsewhere: database.read.elsewhere },
@@ -109,7 +119,7 @@ function withPlainParameters(database: Database): Database {
       writes.map((write) => ({ ...write, sql: numberParameters(write.sql) })),
       options,
     )
-  return { ...database, read, commit }
+  return { read, commit }
 }
 
 function numberParameters(sql: string): string {

@@ -20,6 +20,7 @@ import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js
 import { systemClock } from '../../../src/base/platform/clock.js'
 import { loadTlsFiles } from '../../../src/base/platform/tls-files.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
+import { type Engine, engineInUse } from '../../../src/base/storage/db/engine.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { databaseFile, openDatabase } from '../../../src/base/storage/open.js'
 import { SERVICE_WORKSPACE } from '../../../src/base/storage/tables/tables.js'
@@ -41,20 +42,30 @@ interface SeedData {
   readonly writes: readonly Write[]
 }
 
-let cachedSeed: Promise<SeedData> | undefined
+/** Writes are in the words of one engine. */
+const cachedSeeds = new Map<Engine, Promise<SeedData>>()
 
-let cachedFolder: string | undefined
+const cachedFolders = new Map<Engine, string>()
 
 function seedFolder(): string {
-  cachedFolder ??= nameSeedFolder()
-  return cachedFolder
+  return getOrAdd(cachedFolders, engineInUse(), nameSeedFolder)
+}
+
+function loadSeed(): Promise<SeedData> {
+  return getOrAdd(cachedSeeds, engineInUse(), loadOrBuildSeed)
+}
+
+function getOrAdd<Value>(cache: Map<Engine, Value>, engine: Engine, make: (engine: Engine) => Value): Value {
+  const value = cache.get(engine) ?? make(engine)
+  cache.set(engine, value)
+  return value
 }
 
 /** Named after the newest compiled file of the program. */
-function nameSeedFolder(): string {
+function nameSeedFolder(engine: Engine): string {
   const compiled = readdirSync('dist/src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
   const newest = Math.max(...compiled.map((name) => statSync(join('dist/src', name)).mtimeMs))
-  return `dist/foundation-${newest}`
+  return `dist/foundation-${newest}${engine === 'sqlite' ? '' : `-${engine}`}`
 }
 
 /** Several test files may find nothing at the same time: each makes its own, and one of them stays. */
@@ -72,18 +83,16 @@ async function loadOrBuildSeed(): Promise<SeedData> {
   return JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) as SeedData
 }
 
-/** The data folder of a daemon that was set up before. `file`: its database; null: it exists already. */
+/** The data folder of a daemon that was set up before. `file`: its database, which is one of SQLite; null: it exists already. */
 export async function copySeed(file: string | null): Promise<SeedAccounts> {
-  cachedSeed ??= loadOrBuildSeed()
-  const { accounts } = await cachedSeed
+  const { accounts } = await loadSeed()
   if (file !== null) cpSync(join(seedFolder(), 'data'), dirname(file), { recursive: true })
   return accounts
 }
 
 /** The same in an open database. */
 export async function seedDatabase(database: Database): Promise<SeedAccounts> {
-  cachedSeed ??= loadOrBuildSeed()
-  const { accounts, writes } = await cachedSeed
+  const { accounts, writes } = await loadSeed()
   await database.commit(writes)
   return accounts
 }
@@ -92,9 +101,11 @@ async function buildSeed(folder: string): Promise<void> {
   const made = await buildSeedWrites()
   const data = join(folder, 'data')
   mkdirSync(data, { recursive: true, mode: 0o700 })
-  const database = await openDatabase({ file: databaseFile(data) })
-  await database.commit(made.writes)
-  await database.close()
+  if (engineInUse() === 'sqlite') {
+    const database = await openDatabase({ file: databaseFile(data) })
+    await database.commit(made.writes)
+    await database.close()
+  }
   await loadTlsFiles(null, { folder: join(data, 'tls'), hostname: 'mail.service.test', now: systemClock() })
   writeFileSync(join(folder, 'made.json'), JSON.stringify(made), { mode: 0o600 })
 }

@@ -3,6 +3,7 @@
 import type { Write } from '../../../src/base/storage/db/write.js'
 import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
 import { recordEvent } from '../../../src/records/events/event-log.js'
+import { isOnPostgres } from './skip-on-postgres.js'
 
 export interface StoredEvent {
   readonly workspaceId?: string
@@ -20,4 +21,12 @@ export function buildEventWrite({
 }: StoredEvent): Write {
   // The payload is not read back, so none is built.
   return recordEvent({ workspaceId, emailId, recipient, data: {}, ...event } as Parameters<typeof recordEvent>[0])
+}
+
+/** The next event has the number behind this one. */
+export function numberEventsFrom(seq: number): Write {
+  const sql = isOnPostgres()
+    ? `select setval(pg_get_serial_sequence('events', 'seq'), ?)`
+    : `update sqlite_sequence set seq = ? where name = 'events'`
+  return { sql, parameters: [seq] }
 }

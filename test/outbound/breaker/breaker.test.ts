@@ -41,7 +41,7 @@ async function openBench(t: Test) {
   const lines: string[] = []
   const write = (line: string): void => void lines.push((JSON.parse(line) as { readonly msg: string }).msg)
   const log = pino({ level: 'info' }, { write })
-  const nothing = { sql: 'delete from breaker_counts where 0', parameters: [] }
+  const nothing = { sql: 'delete from breaker_counts where 1 = 0', parameters: [] }
   const broadcasts = {
     statusOf: async () => bench.broadcast,
     pause: () => {
@@ -99,7 +99,7 @@ async function openBench(t: Test) {
 }
 
 const rulesIn = async (read: Read): Promise<readonly unknown[]> =>
-  read('select workspace_id, sender, ending, reason from hold_rules order by sender', [])
+  read('select workspace_id, sender, ending, reason from hold_rules order by sender nulls first', [])
 
 t.test('a warning, then a hold, then cooled', async (t) => {
   const { database, bench, lines, settings, send, expectStates, events } = await openBench(t)

@@ -4,10 +4,11 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { listRunningBroadcasts } from '../../../src/outbound/broadcasts/active-broadcasts.js'
 import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 
 const DRAFT = `insert into broadcasts (id, workspace_id, name, audience_id, sender, reply_to, status, cursor, ceiling, expanded,
   version, created_at, updated_at, html) select ?, workspace_id, name, audience_id, sender, reply_to, ?, '', '', 0, 1, 0, 0,
-  printf('%.*c', 200000, 'x') from broadcasts limit 1`
+  ? from broadcasts limit 1`
 
 t.test('the list has those under way, and is read from an index alone', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -16,14 +17,15 @@ t.test('the list has those under way, and is read from an index alone', async (t
   await commit(
     ['paused', 'cancelled', 'sending', 'scheduled', 'sent', 'draft'].map((status) => ({
       sql: DRAFT,
-      parameters: [`z ${status}`, status],
+      parameters: [`z ${status}`, status, 'x'.repeat(200_000)],
     })),
   )
   const plans: string[] = []
   const read: Read = async (sql, parameters) => {
-    plans.push(
-      ...(await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)).map((row) => row.detail),
-    )
+    if (!isOnPostgres()) {
+      const plan = await database.read<{ detail: string }>(`explain query plan ${sql}`, parameters)
+      plans.push(...plan.map(({ detail }) => detail))
+    }
     return database.read(sql, parameters)
   }
   t.same(
@@ -35,5 +37,5 @@ t.test('the list has those under way, and is read from an index alone', async (t
       ['z sending', 'sending'],
     ],
   )
-  t.same(plans, ['SEARCH broadcasts USING COVERING INDEX broadcasts_running (id>?)'])
+  if (!isOnPostgres()) t.same(plans, ['SEARCH broadcasts USING COVERING INDEX broadcasts_running (id>?)'])
 })

@@ -28,7 +28,7 @@ const taken: AttemptResult = {
 }
 
 const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
-const isLease = ({ sql }: Write): boolean => sql.startsWith('update "queue"') && sql.includes('"attempts" = ?')
+const isLease = ({ sql }: Write): boolean => /^update "queue".*"attempts" = [?$]/s.test(sql)
 const isOutcome = ({ sql }: Write): boolean => sql.startsWith('insert into "attempts"')
 
 /** One look at the row: between two of them it may be leased. */

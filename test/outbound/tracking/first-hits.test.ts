@@ -71,12 +71,17 @@ interface Row {
   readonly url: string | null
 }
 
-const eventsOf = async ({ database }: World): Promise<Row[]> =>
-  database.read<Row>(
-    `select type, json_extract(data, '$.machine') as machine, json_extract(data, '$.url') as url from events
-      where type in ('email.opened', 'email.clicked') order by seq`,
+async function eventsOf({ database }: World): Promise<Row[]> {
+  const rows = await database.read<{ type: string; data: string }>(
+    `select type, data from events where type in ('email.opened', 'email.clicked') order by seq`,
     [],
   )
+  return rows.map(({ type, data }) => {
+    const { machine, url = null } = JSON.parse(data) as { machine: boolean; url?: string }
+    return { type, machine: machine ? 1 : 0, url }
+  })
+}
+
 const timesOf = async ({ database }: World): Promise<unknown> =>
   (await database.read('select opened_at, clicked_at from emails', []))[0]
 const countsOf = async ({ database }: World): Promise<unknown> =>

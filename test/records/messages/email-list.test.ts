@@ -4,6 +4,7 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { countEmails, type EmailFilter, listEmails } from '../../../src/records/messages/email-list.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 
 const { database } = await temporaryDatabase(t)
 
@@ -26,8 +27,9 @@ async function many(workspaceId: string, count: number, broadcastId: string | nu
     insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
       cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
       recipients_bounced, created_at, broadcast_id)
-    select printf('%s-%08d', ?, n), ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal',
-      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n % 10 = 0, n / 3, ? from numbers`
+    select ? || '-' || substr(cast(100000000 + n as text), 2), ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]',
+      cast(n as text), '[]', 0, 0, 'normal', 1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end,
+      case when n % 10 = 0 then 1 else 0 end, n / 3, ? from numbers`
   const prefix = broadcastId ?? workspaceId
   await database.commit([{ sql, parameters: [count, prefix, workspaceId, broadcastId] }])
 }
@@ -138,7 +140,7 @@ t.test('a cursor far down the list points to the row that counting would find', 
   t.equal(reads, 1, 'what lies behind the end is not walked to')
 })
 
-t.test('every read walks an index, and nothing is sorted', async (t) => {
+t.test('every read walks an index, and nothing is sorted', { skip: skipOnPostgres(plansOfSqlite) }, async (t) => {
   await many('planned', 1_000)
   const seen = new Map<string, readonly unknown[]>()
   const watching: Read = async (sql, parameters) => {

@@ -7,6 +7,7 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type EmailSearch, type FoundEmail, searchEmails } from '../../../src/records/messages/email-search.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 
 const { database, file } = await temporaryDatabase(t)
 const { read, commit } = database
@@ -25,8 +26,8 @@ async function findSubjects(search: EmailSearch): Promise<readonly string[]> {
 async function storeEmail(values: Partial<FoundEmail> & { readonly to: string; readonly at: number }): Promise<string> {
   const { to, at, subject = '', tags = '[]', status = 'queued' } = values
   const { email, writes } = bulkEmail({ workspaceId: 'ws', to, at, from: values.from_email ?? 'app@a.test' })
-  const sql = `update emails set subject = ?, tags = ?, status = ?, recipients_bounced = (? = 'bounced') where id = ?`
-  await commit([...writes, { sql, parameters: [subject, tags, status, status, email.id] }])
+  const sql = `update emails set subject = ?, tags = ?, status = ?, recipients_bounced = ? where id = ?`
+  await commit([...writes, { sql, parameters: [subject, tags, status, Number(status === 'bounced'), email.id] }])
   return email.id
 }
 
@@ -60,17 +61,28 @@ t.test('each filter narrows the list, and so do several together', async (t) => 
   }
 })
 
+function idOf(at: number, n: number): string {
+  const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
+  return `${hex(at >> 16, 8)}-${hex(at & 65_535, 4)}-7000-8000-${hex(n, 12)}`
+}
+
 /** Emails with the subjects 1 to `count`, three of each millisecond, every tenth bounced. */
 async function storeMany(workspaceId: string, count: number): Promise<void> {
   const sql = `
-    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
     insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
       cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
       recipients_bounced, created_at)
-    select printf('%08x-%04x-7000-8000-%012x', (n / 3) >> 16, (n / 3) & 65535, n), ?, 'rest', '', '', 'app@a.test', '',
-      '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal', 1, 0,
-      case when n % 10 = 0 then 'bounced' else 'delivered' end, n % 10 = 0, n / 3 from numbers`
-  await commit([{ sql, parameters: [count, workspaceId] }])
+    values (?, ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', ?, '[]', 0, 0, 'normal', 1, 0, ?, ?, ?)`
+  for (let first = 1; first <= count; first += 5_000) {
+    const numbers = Array.from({ length: Math.min(5_000, count - first + 1) }, (_, at) => first + at)
+    await commit(
+      numbers.map((n) => {
+        const [at, isBounced] = [Math.floor(n / 3), n % 10 === 0]
+        const status = isBounced ? 'bounced' : 'delivered'
+        return { sql, parameters: [idOf(at, n), workspaceId, String(n), status, Number(isBounced), at] }
+      }),
+    )
+  }
 }
 
 t.test('pages have every match once, however far apart they are, and a request looks at a bounded part', async (t) => {
@@ -101,29 +113,33 @@ t.test('pages have every match once, however far apart they are, and a request l
   t.equal(next?.createdAt, Math.floor((COUNT - 25_000 + 1) / 3), 'the page is partial after 25,000 emails')
 })
 
-t.test('messages of broadcasts are passed over in an index, and never read', async (t) => {
-  const db = new SQLite(file, { readonly: true })
-  t.teardown(() => db.close())
-  const plans = new Set<string>()
-  const readAndExplain: Read = async (sql, parameters) => {
-    for (const { detail } of db.prepare(`explain query plan ${sql}`).all(...parameters) as {
-      readonly detail: string
-    }[])
-      plans.add(/emails (?:using|USING).*?INDEX (\w+)/.exec(detail)?.[1] ?? '')
-    return read(sql, parameters)
-  }
-  for (const filter of [
-    {},
-    { status: 'bounced' },
-    { from: 5 },
-    { to: 9_000 },
-    { subject: 'absent', broadcastId: 'b' },
-  ]) {
-    await searchEmails(readAndExplain, { ...all('many'), ...(filter as object) }, { after: undefined, limit: 50 })
-  }
-  plans.delete('')
-  t.same([...plans].toSorted(), ['emails_bounced', 'emails_listed'])
-})
+t.test(
+  'messages of broadcasts are passed over in an index, and never read',
+  { skip: skipOnPostgres(plansOfSqlite) },
+  async (t) => {
+    const db = new SQLite(file, { readonly: true })
+    t.teardown(() => db.close())
+    const plans = new Set<string>()
+    const readAndExplain: Read = async (sql, parameters) => {
+      for (const { detail } of db.prepare(`explain query plan ${sql}`).all(...parameters) as {
+        readonly detail: string
+      }[])
+        plans.add(/emails (?:using|USING).*?INDEX (\w+)/.exec(detail)?.[1] ?? '')
+      return read(sql, parameters)
+    }
+    for (const filter of [
+      {},
+      { status: 'bounced' },
+      { from: 5 },
+      { to: 9_000 },
+      { subject: 'absent', broadcastId: 'b' },
+    ]) {
+      await searchEmails(readAndExplain, { ...all('many'), ...(filter as object) }, { after: undefined, limit: 50 })
+    }
+    plans.delete('')
+    t.same([...plans].toSorted(), ['emails_bounced', 'emails_listed'])
+  },
+)
 
 t.test('a page continues behind an email that is gone, at the time of its id', async (t) => {
   const gone = uuidv7(2_500)

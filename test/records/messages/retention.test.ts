@@ -47,8 +47,8 @@ async function email({ commit, read }: Database, at: number, settled: boolean): 
     insertHtmlEdits({ ...of, created_at: at, edits: toJson(['x']) }),
     {
       sql: `insert into recipient_copies (recipient_id, email_id, workspace_id, created_at, prefix, suffix, bytes)
-        values (?, ?, 'ws_1', ?, 0, 0, x'')`,
-      parameters: [id, email.id, at],
+        values (?, ?, 'ws_1', ?, 0, 0, ?)`,
+      parameters: [id, email.id, at, Buffer.alloc(0)],
     },
     insertAttempt({
       ...of,

@@ -21,6 +21,7 @@ import {
 } from '../../../src/workspaces/audiences/contact-list.js'
 import { contactById, findContactInAudience } from '../../../src/workspaces/audiences/contacts.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const { database } = await temporaryDatabase(t)
@@ -133,7 +134,7 @@ async function many(workspaceId: string, audienceId: string | null, count: numbe
   const sql = `
     with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
     insert into contacts (id, workspace_id, audience_id, email, email_key, subscribed, metadata, created_at, updated_at)
-    select printf('%s-%08d', ?, n), ?, ?, n || '@b.test', n || '@b.test', 1, '{}', 0, 0 from numbers`
+    select ? || '-' || substr(cast(100000000 + n as text), 2), ?, ?, n || '@b.test', n || '@b.test', 1, '{}', 0, 0 from numbers`
   const prefix = `0-${audienceId ?? 'none'}`
   await database.commit([{ sql, parameters: [count, prefix, workspaceId, audienceId] }])
 }
@@ -166,7 +167,7 @@ t.test('a cursor far down the list points to the row that counting would find', 
   t.equal(met, 25_000)
 })
 
-t.test('every read walks an index, and nothing is sorted', async (t) => {
+t.test('every read walks an index, and nothing is sorted', { skip: skipOnPostgres(plansOfSqlite) }, async (t) => {
   const seen = new Map<string, readonly unknown[]>()
   const watching: Read = async (sql, parameters) => {
     seen.set(sql, parameters)

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type AddressPlace, searchContacts } from '../../../src/workspaces/audiences/contact-search.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 
 const { database } = await temporaryDatabase(t)
 const { read, commit } = database
@@ -10,7 +11,8 @@ const { read, commit } = database
 const insertMany = `
   with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
   insert into contacts (id, workspace_id, audience_id, email, email_key, subscribed, metadata, created_at, updated_at)
-  select printf('%s-%06d', ?, i), 'ws', ?, printf('%s%06d@b.test', ?, i), printf('%s%06d@b.test', ?, i), 1, '{}', 0, 0 from n`
+  select ? || '-' || number, 'ws', ?, ? || number || '@b.test', ? || number || '@b.test', 1, '{}', 0, 0
+  from (select substr(cast(1000000 + i as text), 2) as number from n) as numbers`
 
 async function storeContacts(audience: string | null, start: string, count: number): Promise<void> {
   await commit([{ sql: insertMany, parameters: [count, `${audience}-${start}`, audience, start, start] }])
@@ -48,17 +50,21 @@ t.test('pages have every contact once, in the order of addresses', async (t) => 
   t.equal((await searchAll(null, 'a', 1_000)).length, 5_005)
 })
 
-t.test('a search in a small audience reads its own contacts, not those of the workspace', async (t) => {
-  const places: string[] = []
-  const readAndExplain: Read = async (sql, parameters) => {
-    const plan = await read<{ detail: string }>(`explain query plan ${sql}`, parameters)
-    places.push(...plan.map(({ detail }) => detail))
-    return read(sql, parameters)
-  }
-  const filter = { workspaceId: 'ws', audienceId: 'small' }
-  t.equal((await searchContacts(readAndExplain, filter, { prefix: 'z', after: null, limit: 25 })).length, 3)
-  t.same(places, [
-    'SEARCH contacts USING INDEX contacts_of_audience_by_address ' +
-      '(workspace_id=? AND audience_id=? AND email_key>? AND email_key<?)',
-  ])
-})
+t.test(
+  'a search in a small audience reads its own contacts, not those of the workspace',
+  { skip: skipOnPostgres(plansOfSqlite) },
+  async (t) => {
+    const places: string[] = []
+    const readAndExplain: Read = async (sql, parameters) => {
+      const plan = await read<{ detail: string }>(`explain query plan ${sql}`, parameters)
+      places.push(...plan.map(({ detail }) => detail))
+      return read(sql, parameters)
+    }
+    const filter = { workspaceId: 'ws', audienceId: 'small' }
+    t.equal((await searchContacts(readAndExplain, filter, { prefix: 'z', after: null, limit: 25 })).length, 3)
+    t.same(places, [
+      'SEARCH contacts USING INDEX contacts_of_audience_by_address ' +
+        '(workspace_id=? AND audience_id=? AND email_key>? AND email_key<?)',
+    ])
+  },
+)

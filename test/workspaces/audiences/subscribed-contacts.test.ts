@@ -9,10 +9,13 @@ const { database } = await temporaryDatabase(t)
 
 async function add(audience: string, numbers: readonly number[], subscribed: 0 | 1, workspace = 'ws_a'): Promise<void> {
   const sql = `insert into contacts (id, workspace_id, audience_id, email, email_key, subscribed, metadata, created_at,
-    updated_at) select printf('%s-%09d', ?, value), ?, ?, value || '@b.test', value || '@b.test', ?, '{}', 1, 1
-    from json_each(?)`
-  const parameters = [audience, workspace, audience, subscribed, JSON.stringify(numbers)]
-  await database.commit([{ sql, parameters }])
+    updated_at) values (?, ?, ?, ?, ?, ?, '{}', 1, 1)`
+  await database.commit(
+    numbers.map((number) => {
+      const [id, email] = [`${audience}-${String(number).padStart(9, '0')}`, `${number}@b.test`]
+      return { sql, parameters: [id, workspace, audience, email, email, subscribed] }
+    }),
+  )
 }
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, at) => from + at)

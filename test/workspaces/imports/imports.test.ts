@@ -18,7 +18,8 @@ import {
   removeExpiredImports,
 } from '../../../src/workspaces/imports/import-records.js'
 import { ImportRunner } from '../../../src/workspaces/imports/import-runner.js'
-import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 type Commit = Database['commit']
@@ -35,13 +36,17 @@ const lines = (count: number): Buffer =>
     ['email', ...Array.from({ length: count }, (_, n) => (n % 50 === 3 ? 'nobody' : `n${n}@b.test`))].join('\n'),
   )
 
-async function createDatabase(t: Test): Promise<{ database: Database; file: string }> {
-  const { database, file } = await temporaryDatabase(t)
+async function createDatabase(t: Test) {
+  const { database, file, openAgain } = await temporaryDatabase(t)
   await database.commit([workspace('ws_1'), insertAudience(audience)])
-  return { database, file }
+  return { database, file, openAgain }
 }
 
-function runnerOf(t: Test, { read }: Database, commit: Commit): ImportRunner & { readonly errors: readonly unknown[] } {
+function runnerOf(
+  t: Test,
+  { read }: Pick<Database, 'read'>,
+  commit: Commit,
+): ImportRunner & { readonly errors: readonly unknown[] } {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
   const runner = new ImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
@@ -52,7 +57,7 @@ function runnerOf(t: Test, { read }: Database, commit: Commit): ImportRunner & {
 const startImport = (database: Database, options: ImportOptions, count: number): Promise<ImportRef> =>
   beginImport(database, { workspaceId: 'ws_1', options, file: lines(count), total: count }, 1_000)
 
-const over = (database: Database, place: ImportRef): Promise<ImportRow> =>
+const over = (database: Pick<Database, 'read'>, place: ImportRef): Promise<ImportRow> =>
   waitUntil('the import is over', async () =>
     (await importById(database.read, place)).find(({ status }) => status !== 'processing'),
   )
@@ -98,7 +103,7 @@ t.test('an import that is interrupted after any commit resumes behind it and imp
     const last = runnerOf(t, database, database.commit)
     await last.start()
     t.equal(await count(database, 'import_chunks'), 0, 'nothing of its file is left')
-    t.same(verifyData(file), [])
+    if (!isOnPostgres()) t.same(verifyData(file), [])
   }
 })
 
@@ -219,10 +224,10 @@ t.test('an import within its request ends with its workspace too', async (t) => 
 })
 
 t.test('a database that is opened again continues its imports', async (t) => {
-  const { database, file } = await createDatabase(t)
+  const { database, openAgain } = await createDatabase(t)
   const place = await startImport(database, suppressions, 1_200)
   await database.close()
-  const again = await openTestDatabase(t, { file })
+  const again = await openAgain()
   const runner = runnerOf(t, again, again.commit)
   await runner.start()
   t.match(await over(again, place), { status: 'completed', done: 1_200 })

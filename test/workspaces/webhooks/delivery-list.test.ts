@@ -1,13 +1,14 @@
 /** Pages of deliveries: every state against a simple model, and what each read walks over. */
 
 import SQLite from 'better-sqlite3'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import type { DeliveryStatus } from '../../../src/base/storage/tables/webhook-tables.js'
 import { listDeliveries } from '../../../src/workspaces/webhooks/delivery-list.js'
-import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'
+import { boundFault, type RecordedRead, recordReads } from '../../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
+import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 
 const states = ['pending', 'delivered', 'failed'] as const
 const webhook = { workspaceId: 'ws_1', id: 'wh_1' }
@@ -19,6 +20,12 @@ async function readAll(read: Read, status: DeliveryStatus | undefined, limit: nu
     all.push(...page.map(({ id }) => id))
     if (page.length < limit) return all
   }
+}
+
+function findFaults(t: Test, file: string): (read: RecordedRead) => string | null {
+  const db = new SQLite(file, { readonly: true })
+  t.teardown(() => db.close())
+  return (read) => boundFault(db, read)
 }
 
 t.test('newest first, in pages, of one state or of any', async (t) => {
@@ -33,8 +40,7 @@ t.test('newest first, in pages, of one state or of any', async (t) => {
   }))
   await database.commit(await Promise.all(rows.map((each) => row('webhook_deliveries', each))))
   const own = rows.filter(({ webhook_id }) => webhook_id === 'wh_1').reverse()
-  const db = new SQLite(file, { readonly: true })
-  t.teardown(() => db.close())
+  const faultOf = isOnPostgres() ? () => null : findFaults(t, file)
   for (const status of [undefined, ...states]) {
     const expected = own.filter((each) => status === undefined || each.status === status).map(({ id }) => id)
     for (const limit of [2, 101]) {
@@ -42,8 +48,8 @@ t.test('newest first, in pages, of one state or of any', async (t) => {
       const reads = await recordReads(async () => {
         t.same(await readAll(database.read, status, limit), expected, `${status ?? 'any'} in pages of ${limit}`)
       })
-      for (const read of reads) faults.add(boundFault(db, read))
-      t.same([...faults], [null], 'no read looks into more than one step')
+      for (const read of reads) faults.add(faultOf(read))
+      if (!isOnPostgres()) t.same([...faults], [null], 'no read looks into more than one step')
     }
   }
 })

@@ -8,6 +8,7 @@ import { WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
 import { type Webhook, webhookById } from '../../../src/workspaces/webhooks/webhook-records.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
+import { numberEventsFrom } from '../../helpers/database/store-events.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const ref = { workspaceId: 'ws_1', id: 'wh_1' }
@@ -40,6 +41,7 @@ async function open(t: Test): Promise<Place> {
         }),
       ),
     )),
+    numberEventsFrom(EVENTS),
   ])
   const webhook = (): Promise<Webhook | undefined> => webhookById(database.read, ref)
   const stored = await webhook()

@@ -113,8 +113,21 @@ export class BatchWriter {
     this.isWorking = false
   }
 
-  /** Resolves when each request of the batch is decided, or rejects with what decides those that are not. */
+  /**
+   * Resolves when each request of the batch is decided, or rejects with what decides those that are not. A request that
+   * fails is told so after the commit of the others: they may be why, and its caller reads them to say so.
+   */
   private async write(batch: readonly Request[]): Promise<void> {
+    const rejections: (() => void)[] = []
+    try {
+      await this.writeOthers(batch, rejections)
+    } finally {
+      for (const reject of rejections) reject()
+    }
+  }
+
+  /** Commits the requests that do not fail. */
+  private async writeOthers(batch: readonly Request[], rejections: (() => void)[]): Promise<void> {
     let left = batch
     for (let tries = 1; left.length > 0; ) {
       const began = performance.now()
@@ -129,7 +142,7 @@ export class BatchWriter {
         if (!(error instanceof ServerError || error instanceof UnsendableValue)) throw error
         if (error.statement === 0 && isMiss(error))
           throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
-        if (!concernsAll(error)) left = rejectFailed(left, error)
+        if (!concernsAll(error)) left = withoutFailed(left, error, rejections)
         else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
       }
     }
@@ -191,13 +204,17 @@ export class BatchWriter {
   }
 }
 
-/** Rejects the request whose statement has failed, and gives the others. The first statement is the fence's. */
-function rejectFailed(batch: readonly Request[], error: ServerError | UnsendableValue): readonly Request[] {
+/** Gives the requests but the one whose statement has failed. The first statement is the fence's. */
+function withoutFailed(
+  batch: readonly Request[],
+  error: ServerError | UnsendableValue,
+  rejections: (() => void)[],
+): readonly Request[] {
   let first = 1
   for (const [index, { statements, reject }] of batch.entries()) {
     first += statements.length
     if (error.statement >= first) continue
-    reject(toWriteError(error))
+    rejections.push(() => reject(toWriteError(error)))
     return batch.toSpliced(index, 1)
   }
   throw error

@@ -20,6 +20,7 @@ import type { ConnectionSettings } from './connection-settings.js'
 import { DatabaseTaken, Fence, type FenceOwner } from './fence.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
+import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
 /** Milliseconds between looks for commits of commands. */
@@ -149,8 +150,8 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
     connections: LONG_READERS,
   })
   const readShort = async <Row>(sql: string, parameters: readonly unknown[]) =>
-    (await short.read(sql, parameters)) as Row[]
-  const readLong: ReadElsewhere = async (sql, parameters) => [...(await long.read(sql, parameters))]
+    (await short.read(sql, parameters.map(toSought))) as Row[]
+  const readLong: ReadElsewhere = async (sql, parameters) => [...(await long.read(sql, parameters.map(toSought)))]
   const read: Read = Object.assign(delayForTests(readShort), { elsewhere: readLong })
   return {
     read,

@@ -32,6 +32,14 @@ function checkText(text: string): string | Unsendable {
   return text
 }
 
+/**
+ * A parameter of a read as it can be sent. No stored text has a NUL character or half of a surrogate pair. Strangers may
+ * look for one that does, and find no more than with U+FFFD in its place.
+ */
+export function toSought(value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value
+}
+
 function checkBytes(value: unknown): Sendable | Unsendable {
   if (value instanceof Uint8Array) return value
   if (!(value instanceof MessageBytes)) {

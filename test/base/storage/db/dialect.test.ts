@@ -178,8 +178,7 @@ async function runInPostgres(t: Test): Promise<Run> {
     await connection.close()
     await server.stop('immediate')
   })
-  for (const text of translateToPostgres(table))
-    await connection.run([{ sql: text, parameters: [] }])
+  for (const text of translateToPostgres(table)) await connection.run([{ sql: text, parameters: [] }])
   return async (statement) => (await connection.run([compile(statement)]))[0]?.rows ?? []
 }
 

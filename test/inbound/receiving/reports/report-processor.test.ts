@@ -120,7 +120,8 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     statuses: async ({ id }) =>
       (
         await read<{ status: string }>(
-          'select status from emails where id = ? union all select status from recipients where email_id = ?',
+          `select status from (select '' as id, status from emails where id = ?
+            union all select id, status from recipients where email_id = ?) as statuses order by id`,
           [id, id],
         )
       ).map(({ status }) => status),

@@ -21,6 +21,7 @@ import type { TokenCount } from '../../../../src/inbound/spam/bayes/score.js'
 import { hashWordToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../../src/inbound/spam/bayes/tokens.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { plansOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
 import { learnableOf, messageWithText } from '../../../helpers/spam/spam-messages.js'
 
 const day = 86_400_000
@@ -261,7 +262,7 @@ t.test('a message with more tokens than one read covers gets all of its counts',
   t.equal((await readBayesCounts(database.read, 'ws_2', tokens)).tokens.size, 0)
 })
 
-t.test('tokens expire in the order of an index', async (t) => {
+t.test('tokens expire in the order of an index', { skip: skipOnPostgres(plansOfSqlite) }, async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit(
     buildLearnWrites({ workspaceId: 'ws_1', fingerprint: 'f', verdict: 'ham', tokens: ['a', 'b'], dated: 0, at: 0 }),

@@ -2,10 +2,9 @@
 import t from 'tap'
 import { readExpiredLeases } from '../../../../src/records/messages/queue/expired-leases.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { runSql } from '../../../helpers/database/run-sql.js'
 
 t.test('leases', async (t) => {
-  const { database, file } = await temporaryDatabase(t)
+  const { database } = await temporaryDatabase(t)
   t.same(await readExpiredLeases(database.read, 1_000), { count: 0, oldestId: null })
   const rows: readonly (readonly [id: string, next: number, leased: number])[] = [
     ['due', 500, 0],
@@ -14,11 +13,9 @@ t.test('leases', async (t) => {
     ['oldest', 10, 1],
   ]
   for (const [id, next, leased] of rows) {
-    runSql(
-      file,
-      `insert into queue (id, email_id, workspace_id, recipient, domain, priority, attempts, enqueued_at,
-        next_attempt_at, leased, held, noticed) values ('${id}', 'e', 'w', 'b@b.test', 'b.test', 1, 1, 0, ${next}, ${leased}, 0, 0)`,
-    )
+    const sql = `insert into queue (id, email_id, workspace_id, recipient, domain, priority, attempts, enqueued_at,
+      next_attempt_at, leased, held, noticed) values (?, 'e', 'w', 'b@b.test', 'b.test', 1, 1, 0, ?, ?, 0, 0)`
+    await database.commit([{ sql, parameters: [id, next, leased] }])
   }
   t.same(await readExpiredLeases(database.read, 1_000), { count: 2, oldestId: 'oldest' })
 })

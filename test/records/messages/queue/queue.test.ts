@@ -31,6 +31,7 @@ import { queueStatuses } from '../../../../src/records/messages/queue/queue-stat
 import { queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
 
 async function entryOf(
   database: Database,
@@ -92,6 +93,7 @@ t.test('a deferral ends the lease, and a held entry gets none', async (t) => {
 
 t.test(
   'what a restore held names that reason until it is released, and the host of an entry that waits for one stays',
+  { skip: skipOnPostgres(fileOfSqlite) },
   async (t) => {
     const { database, file } = await temporaryDatabase(t)
     const restored = await entryOf(database)

@@ -20,14 +20,14 @@ import { addUsage, readUsage } from '../../../../src/workspaces/accounts/limits/
 import { WorkspaceDirectory } from '../../../../src/workspaces/accounts/workspace/workspace-directory.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
-import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
+import { temporaryDatabase } from '../../../helpers/database/database.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const noon = Date.UTC(2026, 10, 21, 12)
 
 /** One database for all tests, a workspace for each. */
-const { database, file } = await temporaryDatabase(t)
+const { database, openAgain } = await temporaryDatabase(t)
 let workspaces = 0
 const newWorkspace = (): string => {
   workspaces += 1
@@ -41,7 +41,11 @@ interface CountedCommits {
 }
 
 /** Commits emails with a cache of its own, as each process has one. */
-function createCommits({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): CountedCommits {
+function createCommits(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  limits: PlanLimits,
+  domainEmailsPerDay = 200_000,
+): CountedCommits {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
   const charger = new EmailCharger(read, { find: () => plan }, () => domainEmailsPerDay)
@@ -200,7 +204,7 @@ t.test('concurrent requests in two processes never exceed a quota', async (t) =>
     const workspace = newWorkspace()
     const prepared = of(workspace)
     const first = createCommits(database, limits, domainLimit)
-    const second = createCommits(await openTestDatabase(t, { file }), limits, domainLimit)
+    const second = createCommits(await openAgain(), limits, domainLimit)
     // A constraint violation after the charge makes the writer undo the batch and retry its parts.
     const broken = [1, 2].map(() => {
       const email = prepared(noon, 'd.test')

@@ -1,0 +1,16 @@
+/** Tests that are about SQLite alone. */
+
+/** The `skip` option of such a test: false, or why PostgreSQL has nothing to show there. */
+export function skipOnPostgres(why: string): false | string {
+  return isOnPostgres() ? `of SQLite alone: ${why}` : false
+}
+
+/** Whether the databases of tests are those of PostgreSQL. */
+export function isOnPostgres(): boolean {
+  return process.env['POSTHORN_TEST_STORAGE'] === 'postgres'
+}
+
+/** Of tests that read the plans of statements. */
+export const plansOfSqlite = 'plans are written in its words'
+/** Of tests that give the file of a database to another program or connection. */
+export const fileOfSqlite = 'its file is opened by others too'

@@ -33,7 +33,7 @@ function checkText(text: string): string | Unsendable {
 }
 
 /**
- * A parameter of a read as it can be sent. No stored text has a NUL character or half of a surrogate pair. Strangers may
+ * A parameter of a read as it can be sent. No stored text has a NUL character or half of a surrogate pair. A request may
  * look for one that does, and find no more than with U+FFFD in its place.
  */
 export function toSought(value: unknown): unknown {

@@ -2,8 +2,9 @@
 import t from 'tap'
 import { findEmailsOfRequest } from '../../../../src/records/messages/email/emails-of-request.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
 
-t.test('by the id of the answer, in the workspace alone', async (t) => {
+t.test('by the id of the answer, in the workspace alone', { skip: skipOnPostgres(fileOfSqlite) }, async (t) => {
   const { daemon, workspaceId, otherWorkspaceId, rest, rows } = await testDaemon(t)
   const body = { from: 'app@a.test', to: ['bob@b.test'], subject: 'a', text: 'a' }
   const { id } = (await rest('POST', '/v1/emails', { body })).json<{ readonly id: string }>()

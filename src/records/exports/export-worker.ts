@@ -6,7 +6,7 @@
  */
 import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { openThreadReader } from '../../base/storage/thread-reader.js'
+import { openThreadReader } from '../../base/storage/threads/thread-reader.js'
 import type { ExportJob, ExportReport } from './export-protocol.js'
 import { writeExport } from './write-export.js'
 

@@ -1,5 +1,4 @@
 /** The open database, whichever engine holds it. */
-import type { SettingsSource } from '../postgres/connection-settings.js'
 import type { Read } from './prepared.js'
 import type { SpoolPlace } from './spool-files.js'
 import type { Commit } from './write.js'
@@ -34,10 +33,23 @@ export interface DatabaseSizes {
   readonly free: number
 }
 
+/** What the settings of connections to a server are read from. Unlike them it can be sent to a thread. */
+export interface ServerSource {
+  /** The keys of `[storage]`. A path is absolute, and empty for none. */
+  readonly storage: {
+    readonly url: string
+    readonly passwordFile: string
+    readonly caFile: string
+    readonly schema: string
+  }
+  /** By the names of libpq. */
+  readonly environment: Readonly<Partial<Record<'PGPASSWORD' | 'PGPASSFILE' | 'PGUSER' | 'HOME', string | undefined>>>
+}
+
 /** How a thread reaches the database: see `openThreadReader`. */
 export type DatabasePlace =
   | { readonly engine: 'sqlite'; readonly file: string }
-  | { readonly engine: 'postgres'; readonly source: SettingsSource }
+  | { readonly engine: 'postgres'; readonly source: ServerSource }
 
 export interface Database extends Store {
   readonly place: DatabasePlace

@@ -10,16 +10,9 @@ import { isIPv4 } from 'node:net'
 import { userInfo } from 'node:os'
 import { type ConnectionOptions, createSecureContext, rootCertificates } from 'node:tls'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
+import type { ServerSource } from '../db/database.js'
 import { ConnectionSettingsError, type HostAddress, parseConnectionUrl, type TlsMode } from './connection-url.js'
 import { findPassword, type PasswordSources, type PostgresEnvironment } from './passwords.js'
-
-/** The keys of `[storage]`. A path is absolute, and empty for none. */
-interface StorageSettings {
-  readonly url: string
-  readonly passwordFile: string
-  readonly caFile: string
-  readonly schema: string
-}
 
 export interface HostSettings extends HostAddress {
   /** False if the connection is not encrypted. */
@@ -28,14 +21,8 @@ export interface HostSettings extends HostAddress {
   readonly isTlsOptional: boolean
 }
 
-/** What settings are read from. Unlike them it can be sent to a thread. */
-export interface SettingsSource {
-  readonly storage: StorageSettings
-  readonly environment: PostgresEnvironment
-}
-
 export interface ConnectionSettings {
-  readonly source: SettingsSource
+  readonly source: ServerSource
   readonly hosts: readonly HostSettings[]
   readonly user: string
   readonly database: string
@@ -46,7 +33,10 @@ export interface ConnectionSettings {
 }
 
 /** @throws ConnectionSettingsError */
-export function readConnectionSettings(storage: StorageSettings, environment: PostgresEnvironment): ConnectionSettings {
+export function readConnectionSettings(
+  storage: ServerSource['storage'],
+  environment: PostgresEnvironment,
+): ConnectionSettings {
   const { url, passwordFile, caFile, schema } = storage
   const parsed = parseConnectionUrl(url)
   const user = parsed.user ?? (environment.PGUSER || userInfo().username)

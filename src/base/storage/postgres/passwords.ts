@@ -8,12 +8,11 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCodeOf } from '../../platform/errors.js'
+import type { ServerSource } from '../db/database.js'
 import { ConnectionSettingsError, DEFAULT_SOCKET_FOLDER, type HostAddress } from './connection-url.js'
 
 /** The variables of the environment that count. */
-export type PostgresEnvironment = Readonly<
-  Partial<Record<'PGPASSWORD' | 'PGPASSFILE' | 'PGUSER' | 'HOME', string | undefined>>
->
+export type PostgresEnvironment = ServerSource['environment']
 
 export interface PasswordSources {
   /** Empty if there is none. */

@@ -1,11 +1,11 @@
 /** Opens the database for a thread that reads for long, over a connection of its own. */
-import type { DatabasePlace } from './db/database.js'
-import type { Read } from './db/prepared.js'
-import { readConnectionSettings } from './postgres/connection-settings.js'
-import { openPostgresReader } from './postgres/open-postgres.js'
-import { openReadConnection } from './read-connection.js'
+import type { DatabasePlace } from '../db/database.js'
+import type { Read } from '../db/prepared.js'
+import { readConnectionSettings } from '../postgres/connection-settings.js'
+import { openPostgresReader } from '../postgres/open-postgres.js'
+import { openReadConnection } from '../read-connection.js'
 
-export interface ThreadReader {
+interface ThreadReader {
   /** Each call is a separate transaction, so that none keeps old rows from being cleared away. */
   readonly read: Read
   readonly close: () => Promise<void>

@@ -12,7 +12,8 @@ import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
 import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './db/connection.js'
-import type { Database, Store } from './db/database.js'
+import type { Database, OpenStore } from './db/database.js'
+import { delayForTests } from './db/late-reads.js'
 import {
   hasPendingMigrations,
   listAppliedMigrations,
@@ -27,7 +28,6 @@ import { EarlierDatabase } from './db/schema-errors.js'
 import { StatementCache } from './db/statement-cache.js'
 import { toStorageError } from './health/faults.js'
 import { measureFiles } from './health/measure-files.js'
-import { delayForTests } from './late-reads.js'
 import { ReadThreads } from './read-threads.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
 import { Writer } from './writer/writer.js'
@@ -85,11 +85,6 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     reader.close()
     throw error
   }
-}
-
-export interface OpenStore extends Store, Pick<Database, 'measure'> {
-  /** Completes pending requests. */
-  readonly close: () => Promise<void>
 }
 
 /**

@@ -5,7 +5,7 @@
 import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
 import { formatProblems } from '../../base/config/problems.js'
 import { systemClock } from '../../base/platform/clock.js'
-import type { OpenStore } from '../../base/storage/open.js'
+import type { OpenStore } from '../../base/storage/db/database.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, textOption } from './command/command.js'
 import type { NoticeWait } from './command/daemon-notice.js'
 import { standaloneCommands, unknownCommandError } from './command/help.js'

@@ -68,6 +68,12 @@ export interface Database extends Store {
   readonly close: () => Promise<void>
 }
 
+/** The database as a command opens it. */
+export interface OpenStore extends Store, Pick<Database, 'measure'> {
+  /** Completes pending requests. */
+  readonly close: () => Promise<void>
+}
+
 /** Work on the files of a database of ours. */
 export interface DatabaseFiles {
   /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */

@@ -1,7 +1,8 @@
 /** Opens the database that the configuration names, for a command. */
 import { mkdirSync } from 'node:fs'
 import type { Config } from '../../../base/config/complete.js'
-import { databaseFile, type OpenStore, openStore } from '../../../base/storage/open.js'
+import type { OpenStore } from '../../../base/storage/db/database.js'
+import { databaseFile, openStore } from '../../../base/storage/open.js'
 
 /** Readers of a command, which reads one thing after the other mostly. */
 const CONNECTIONS = 2

@@ -1,7 +1,8 @@
 /** `top`: what the service is doing, live on the full screen of a terminal, or as one snapshot. */
 import { existsSync } from 'node:fs'
+import type { OpenStore } from '../../../base/storage/db/database.js'
 import { measureFiles } from '../../../base/storage/health/measure-files.js'
-import { databaseFile, type OpenStore, openReadOnly } from '../../../base/storage/open.js'
+import { databaseFile, openReadOnly } from '../../../base/storage/open.js'
 import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
 import { openConfiguredStore } from '../command/open-store.js'
 import { Screen, type Terminal } from '../command/screen.js'

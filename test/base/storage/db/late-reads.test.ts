@@ -1,7 +1,7 @@
 /** Late reads: the same rows after a turn of the event loop, and only where tests ask for them. */
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/db/prepared.js'
-import { delayForTests } from '../../../src/base/storage/late-reads.js'
+import { delayForTests } from '../../../../src/base/storage/db/late-reads.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
 
 const rowsAtOnce: Read = (sql) => [{ sql }] as never[]
 

@@ -6,8 +6,8 @@
  * follow from a seed, which the tests print and which may be given as `POSTHORN_TEST_SEED`.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { findLateReadsSeed } from '../config/late-reads.js'
-import type { Read } from './db/prepared.js'
+import { findLateReadsSeed } from '../../config/late-reads.js'
+import type { Read } from './prepared.js'
 
 const MAX_MILLISECONDS = 4
 

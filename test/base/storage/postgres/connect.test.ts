@@ -10,6 +10,7 @@ import type { PipelinedConnection } from '../../../../src/base/storage/postgres/
 import { createSelfSigned } from '../../../helpers/certificates.js'
 import { freePort } from '../../../helpers/free-port.js'
 import { PostgresServer, withoutPostgres } from '../../../helpers/programs/postgres.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 const [folder, other] = [mkdtempSync(join(tmpdir(), 'connect-')), mkdtempSync(join(tmpdir(), 'standby-'))]
 const server = withoutPostgres ? null : await PostgresServer.start({ folder })
@@ -171,6 +172,12 @@ t.test('a standby is left out until it is promoted', { skip: withoutPostgres }, 
   t.match(await first.ended, { message: /./ })
   await t.rejects(servers.connect(), /ECONNREFUSED.*; 127\.0\.0\.1:\d+ is a standby/)
   await promote(standby)
+  await waitUntil('it takes writes', () =>
+    servers.connect().then(
+      (one) => one.close().then(() => true),
+      () => false,
+    ),
+  )
   const second = await servers.connect()
   t.teardown(() => second.close())
   t.equal(Number(await readOne(second, `select current_setting('port')`)), standby.port)

@@ -164,6 +164,7 @@ async function readSoon(pool: ConnectionPool): Promise<unknown> {
 
 t.test('a pool that is closed answers what it has, and takes no more', { skip: withoutPostgres }, async (t) => {
   const { pool } = openPool(t)
+  await pool.read('select 1', [])
   const read = pool.read('select pg_sleep(0.1)', [])
   await pause(50)
   await pool.close()

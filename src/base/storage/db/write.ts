@@ -34,6 +34,9 @@ export class ConstraintViolated extends Error {
   override name = 'ConstraintViolated'
 }
 
+/** The disk is full, or cannot be read or written (SQLSTATE). */
+const DISK_STATES = ['53100', '58030']
+
 /**
  * The database cannot take writes now: disk full, read-only, I/O error, stopped. Acknowledged commits are
  * not affected; the same request may succeed later.
@@ -42,11 +45,16 @@ export class StorageFault extends Error {
   override name = 'StorageFault'
 
   constructor(
-    /** SQLite's result code: `SQLITE_FULL`, `SQLITE_READONLY`, `SQLITE_IOERR_WRITE`, … */
+    /** A result code of SQLite, such as `SQLITE_FULL`, an SQLSTATE of PostgreSQL, or what the way to the server gave. */
     readonly code: string,
     message: string,
   ) {
     super(message)
+  }
+
+  /** The disk of the database cannot take it. False: the database cannot be reached, or is busy. */
+  get isOfDisk(): boolean {
+    return this.code.startsWith('SQLITE_') || DISK_STATES.includes(this.code)
   }
 }
 

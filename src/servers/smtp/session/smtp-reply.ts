@@ -88,6 +88,8 @@ export const storageFull: SmtpReply = {
   text: 'insufficient system storage, try again later',
 }
 
+const databaseAway: SmtpReply = { code: 451, status: '4.3.0', text: 'the mail cannot be stored now, try again later' }
+
 const localError: SmtpReply = { code: 451, status: '4.3.0', text: 'local error, try again later' }
 
 /** The reply to what was thrown. */
@@ -99,7 +101,8 @@ export function toSmtpReply(error: unknown, report: (error: unknown) => void): S
   if (error instanceof ProtocolFault)
     return { code: error.code, status: error.status, text: toReplyText(error.message) }
   report(error)
-  return error instanceof StorageFault ? storageFull : localError
+  if (!(error instanceof StorageFault)) return localError
+  return error.isOfDisk ? storageFull : databaseAway
 }
 
 /** Writes `5.7.1 text`, which follows the reply code on the wire. */

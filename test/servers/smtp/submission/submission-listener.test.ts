@@ -272,6 +272,8 @@ t.test('a refusal by accept reaches the client with its own code, once, and the 
     [new Refusal('rate-limited', 'too fast'), '451 4.7.1 too fast'],
     [new Refusal('mail-loop', 'too many hops'), '554 5.4.6 too many hops'],
     [new StorageFault('SQLITE_FULL', 'secret'), '452 4.3.1 insufficient system storage, try again later'],
+    [new StorageFault('53100', 'secret'), '452 4.3.1 insufficient system storage, try again later'],
+    [new StorageFault('connection', 'secret'), '451 4.3.0 the mail cannot be stored now, try again later'],
     [new Error('secret'), '451 4.3.0 local error, try again later'],
   ]
   let next = 0
@@ -287,7 +289,7 @@ t.test('a refusal by accept reaches the client with its own code, once, and the 
   }
   t.same(
     errors.map((line) => (line as { err: Error }).err.message),
-    ['secret', 'secret'],
+    Array(4).fill('secret'),
     'bugs and storage faults are logged',
   )
   t.equal(listener.bytesInFlight(), 0)

@@ -94,7 +94,7 @@ t.test('in PostgreSQL', { skip: skipWithout('pg_ctlcluster') }, async (t) => {
         }
         await database.close()
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: 4, endOnFailure: true },
     )
   })
 
@@ -123,7 +123,7 @@ t.test('in PostgreSQL', { skip: skipWithout('pg_ctlcluster') }, async (t) => {
         for (const table of [...totals, ...reports, ...ofUsers, ...ofBroadcasts]) await compare(read, postgres, table)
         db.close()
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: 8, endOnFailure: true },
     )
   })
 

@@ -297,7 +297,7 @@ const nasty = fc.constantFrom(
     '}}',
     'a'.repeat(100),
     '\u2028',
-    '\0',
+    '\ufffd',
     '--=_',
     'Bcc: x@y.test',
     'x1n0e',

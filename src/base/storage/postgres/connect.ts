@@ -133,6 +133,8 @@ async function prepareSession(
     bytea_output: 'hex',
     default_transaction_isolation: 'read committed',
     application_name: 'posthorn',
+    // A plan that was made while a table was empty would walk through it when it has grown.
+    enable_seqscan: 'off',
   }
   const [state] = await connection.run([
     {

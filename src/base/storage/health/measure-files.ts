@@ -1,4 +1,4 @@
-/** Measures the files of a database of ours. */
+/** Measures the files of a database of SQLite. */
 import { stat } from 'node:fs/promises'
 import { countFreePages, type DatabaseSizes, PAGE_BYTES } from '../db/database.js'
 import type { Read } from '../db/prepared.js'

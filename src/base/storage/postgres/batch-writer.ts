@@ -24,10 +24,14 @@ const MAX_WAITING = 20_000
 const BEAT_INTERVAL = 2_000
 /** Milliseconds between attempts to reach the server again. */
 const RETRY_PAUSE = 250
+/** Milliseconds between looks whether all is written, at the end. */
+const CLOSE_PAUSE = 5
 /** Milliseconds for which requests wait for a server that cannot be reached. */
 const PATIENCE = 1_900
-/** Tries of a batch that the server ended because of locks. */
+/** Tries of a batch that the server ended because of locks, or whose connection was lost. */
 const MAX_TRIES = 5
+/** Requests of a batch that may fail until the others go one by one, so that many that fail cost no more than that. */
+const MAX_FAILED = 8
 
 interface Request {
   readonly statements: readonly Statement[]
@@ -84,7 +88,7 @@ export class BatchWriter {
     if (this.isClosing) return
     this.isClosing = true
     clearInterval(this.beats)
-    while (this.isWorking) await pause(5)
+    while (this.isWorking) await pause(CLOSE_PAUSE)
     if (this.fault === null) await this.deps.fence.release(this.connection).catch(() => undefined)
     await this.connection.close()
   }
@@ -130,6 +134,7 @@ export class BatchWriter {
   private async writeOthers(batch: readonly Request[], rejections: (() => void)[]): Promise<void> {
     let left = batch
     for (let tries = 1; left.length > 0; ) {
+      if (left.length > 1 && batch.length - left.length >= MAX_FAILED) return this.writeEach(left, rejections)
       const began = performance.now()
       try {
         await this.connection.run([this.deps.fence.advance(), ...left.flatMap(({ statements }) => statements)])
@@ -137,6 +142,7 @@ export class BatchWriter {
       } catch (error) {
         if (error instanceof ConnectionLost) {
           if (await this.wasCommitted(error)) return this.noteCommitted(left, performance.now() - began)
+          if (tries++ >= MAX_TRIES) throw error
           continue
         }
         if (!(error instanceof ServerError || error instanceof UnsendableValue)) throw error
@@ -146,6 +152,10 @@ export class BatchWriter {
         else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
       }
     }
+  }
+
+  private async writeEach(batch: readonly Request[], rejections: (() => void)[]): Promise<void> {
+    for (const request of batch) await this.writeOthers([request], rejections)
   }
 
   private noteCommitted(batch: readonly Request[], syncTime: number): void {
@@ -190,6 +200,8 @@ export class BatchWriter {
         return await ask()
       } catch (error) {
         if (error instanceof DatabaseTaken) throw this.stopFor(error)
+        // The end of the daemon waits for no server.
+        if (this.isClosing) throw error
         await pause(RETRY_PAUSE)
       }
     }

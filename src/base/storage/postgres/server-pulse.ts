@@ -1,5 +1,5 @@
 /**
- * Asks the server for a sign of life while reads wait for it, over a connection of its own.
+ * Asks the server for a sign of life while reads wait for it, over a separate connection.
  *
  * A connection whose server is cut off gives no sign, and a read may take long for other reasons. So the server counts as
  * gone only if it answers neither here nor a new connection.

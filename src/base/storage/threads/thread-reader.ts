@@ -1,4 +1,4 @@
-/** Opens the database for a thread that reads for long, over a connection of its own. */
+/** Opens the database for a thread that reads for long, over a separate connection. */
 import type { DatabasePlace } from '../db/database.js'
 import type { Read } from '../db/prepared.js'
 import { readConnectionSettings } from '../postgres/connection-settings.js'

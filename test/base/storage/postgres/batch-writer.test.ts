@@ -70,6 +70,19 @@ t.test('requests of one turn share a commit, and each of them succeeds or fails 
   t.equal(database.countCommits() - before, 2)
 })
 
+t.test('many requests that fail leave those beside them alone', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const numbers = Array.from({ length: 60 }, (_, number) => number)
+  const outcomes = await Promise.allSettled(
+    numbers.map((number) => database.commit([insert(`k${number}`), ...(number % 3 === 0 ? [] : [remove('absent')])])),
+  )
+  t.same(
+    outcomes.map(kindOf),
+    numbers.map((number) => (number % 3 === 0 ? 'stored' : 'WriteConflict')),
+  )
+  t.equal((await listKeys(database)).length, 20)
+})
+
 t.test('a write may change any number of rows, or must change exactly as many as it says', { skip }, async (t) => {
   const database = await openTestPostgres(t, await temporaryPostgres(t))
   await database.commit([insert('k1'), insert('k2')])
@@ -127,6 +140,16 @@ t.test('while the server is away commits are refused, and they go on by themselv
     ),
   )
   t.same(await listKeys(database), ['k1', 'k5'])
+})
+
+t.test('the end of the daemon waits for no server', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const server = await crashServer()
+  const lost = database.commit([insert('k1')]).catch((error: unknown) => error instanceof StorageFault)
+  await sleep(500)
+  await database.close()
+  t.equal(await lost, true)
+  await server.start()
 })
 
 t.test('two daemons never work on one database', { skip }, async (t) => {

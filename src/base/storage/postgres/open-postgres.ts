@@ -160,11 +160,12 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
   }
 }
 
-/** Looks for commits of commands. */
+/** Looks for commits of commands. The first look tells of one in any case: it may have come before the daemon listened. */
 class AnnouncementWatch {
   private readonly listeners = new Set<() => void>()
   private timer: NodeJS.Timeout | null = null
   private seen: number | null = null
+  private isLooking = false
 
   constructor(private readonly read: Read) {}
 
@@ -178,12 +179,16 @@ class AnnouncementWatch {
   }
 
   private async look(): Promise<void> {
+    if (this.isLooking) return
+    this.isLooking = true
     try {
       const announced = await readAnnouncedChange(this.read)
-      if (this.seen !== null && announced !== this.seen) for (const listener of this.listeners) listener()
+      if (announced !== this.seen) for (const listener of this.listeners) listener()
       this.seen = announced
     } catch {
       // What is done during an outage is seen after it.
+    } finally {
+      this.isLooking = false
     }
   }
 }

@@ -83,7 +83,7 @@ async function openServer({ config, logs }: StartOptions, stopSteps: StopSteps):
   const { connections } = config.storage
   const opened = await openPostgres({
     ...{ settings, connections, log },
-    owner: { node: config.service.hostname, holder: await readFolderId(config.service.data_dir) },
+    holder: await readFolderId(config.service.data_dir),
     onTaken: (err) => log.error({ err }, 'another daemon writes to the database: nothing new is accepted here'),
   })
   stopSteps.push(() => opened.close())

@@ -88,7 +88,7 @@ export async function openTestPostgres(
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    owner: { node: 'test', holder: randomUUID() },
+    holder: randomUUID(),
     log: { warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (!mayBeTaken) t.fail(error.message)

@@ -130,6 +130,10 @@ export interface Read {
   <Row>(sql: string, parameters: readonly unknown[]): Awaitable<Row[]>
   /** Reads the same on a thread, for what takes long. If it is absent, there is no thread, as in commands. */
   readonly elsewhere?: ReadElsewhere
+  /** Reads in one round trip. If it is absent, there is no network. */
+  readonly together?: (
+    queries: readonly { readonly sql: string; readonly parameters: readonly unknown[] }[],
+  ) => Promise<readonly (readonly unknown[])[]>
 }
 
 export type ReadElsewhere = (sql: string, parameters: readonly unknown[]) => Promise<unknown[]>
@@ -220,8 +224,10 @@ export async function readTogether<const Queries extends readonly Query<unknown>
   read: Read,
   queries: Queries,
 ): Promise<RowsOf<Queries>> {
-  const running = queries.map(({ sql, parameters }) => read<unknown>(sql, parameters))
-  const rows = await Promise.all(running)
+  const rows =
+    read.together === undefined
+      ? await Promise.all(queries.map(({ sql, parameters }) => read<unknown>(sql, parameters)))
+      : await read.together(queries)
   return queries.map(({ toRows }, index) => toRows(rows[index])) as RowsOf<Queries>
 }
 

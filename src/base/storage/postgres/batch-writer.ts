@@ -199,6 +199,8 @@ export class BatchWriter {
         this.connection = await this.deps.reconnect()
         return await ask()
       } catch (error) {
+        // Each try has a new connection.
+        this.connection.destroy('its outcome could not be asked')
         if (error instanceof DatabaseTaken) throw this.stopFor(error)
         // The end of the daemon waits for no server.
         if (this.isClosing) throw error

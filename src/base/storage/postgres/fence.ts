@@ -17,12 +17,8 @@ export class DatabaseTaken extends Error {
   override name = 'DatabaseTaken'
 }
 
-export interface FenceOwner {
-  /** The name under which the daemon works. */
-  readonly node: string
-  /** An id of its data folder, which one daemon alone uses at a time. */
-  readonly holder: string
-}
+/** One daemon works on a database, so its row has a fixed name. */
+const NODE = 'daemon'
 
 interface Held {
   readonly epoch: number
@@ -35,10 +31,12 @@ const take = `insert into fence as held (node, slot, epoch, batch, holder, beat)
 
 /**
  * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
- * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet.
+ * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet. It is
+ * of a later epoch and still ours if the answer to a renewal was lost.
  */
 const renew = `insert into fence as held (node, slot, epoch, batch, holder, beat) values ($1, 0, $2 + 1, 0, $3, now())
-  on conflict (node, slot) do update set epoch = $2 + 1, beat = now() where held.epoch <= $2 returning epoch, batch`
+  on conflict (node, slot) do update set epoch = greatest(held.epoch, $2) + 1, beat = now()
+  where held.epoch <= $2 or held.holder = excluded.holder returning epoch, batch`
 
 const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and slot = 0 and epoch = $3', 1)
 
@@ -49,27 +47,26 @@ export class Fence {
   private committed: number
 
   private constructor(
-    private readonly owner: FenceOwner,
+    private readonly holder: string,
     private held: Held,
   ) {
     this.committed = held.batch
   }
 
   /**
-   * Throws `DatabaseTaken` if another daemon has written within the last seconds. A daemon of the same holder has ended:
-   * it held the data folder, which we hold now.
+   * Throws `DatabaseTaken` if another daemon has written within the last seconds. `holder` is an id of the data folder,
+   * which one daemon alone uses at a time: a daemon of the same holder has ended.
    */
-  static async take(connection: PipelinedConnection, owner: FenceOwner): Promise<Fence> {
-    const { node, holder } = owner
-    const held = await runForHeld(connection, { sql: take, parameters: [node, SILENCE_LIMIT, holder] })
-    if (held === null) throw new DatabaseTaken(`another daemon works on this database as ${node}`)
-    return new Fence(owner, held)
+  static async take(connection: PipelinedConnection, holder: string): Promise<Fence> {
+    const held = await runForHeld(connection, { sql: take, parameters: [NODE, SILENCE_LIMIT, holder] })
+    if (held === null) throw new DatabaseTaken('another daemon works on this database')
+    return new Fence(holder, held)
   }
 
   /** Begins the next batch. It misses if another daemon has taken over. */
   advance(): Statement {
     this.held = { epoch: this.held.epoch, batch: this.held.batch + 1 }
-    return { sql: advance, parameters: [this.held.batch, this.owner.node, this.held.epoch] }
+    return { sql: advance, parameters: [this.held.batch, NODE, this.held.epoch] }
   }
 
   /** The batch that was begun last has been committed. */
@@ -84,16 +81,15 @@ export class Fence {
    */
   async findOutcome(connection: PipelinedConnection): Promise<{ isCommitted: boolean; hasLost: boolean }> {
     const begun = this.held.batch
-    const { node, holder } = this.owner
-    const held = await runForHeld(connection, { sql: renew, parameters: [node, this.held.epoch, holder] })
-    if (held === null) throw new DatabaseTaken(`another daemon has taken over as ${node}`)
+    const held = await runForHeld(connection, { sql: renew, parameters: [NODE, this.held.epoch, this.holder] })
+    if (held === null) throw new DatabaseTaken('another daemon has taken over')
     this.held = { epoch: held.epoch, batch: begun }
     return { isCommitted: held.batch === begun, hasLost: held.batch < this.committed }
   }
 
   /** Lets another daemon begin at once. */
   async release(connection: PipelinedConnection): Promise<void> {
-    await connection.run([{ sql: release, parameters: [this.owner.node, this.held.epoch] }])
+    await connection.run([{ sql: release, parameters: [NODE, this.held.epoch] }])
   }
 }
 

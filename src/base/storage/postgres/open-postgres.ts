@@ -16,7 +16,7 @@ import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
-import { DatabaseTaken, Fence, type FenceOwner } from './fence.js'
+import { DatabaseTaken, Fence } from './fence.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import { toSought } from './wire-values.js'
@@ -40,7 +40,8 @@ export interface PostgresOptions {
 }
 
 interface DaemonOptions extends PostgresOptions {
-  readonly owner: FenceOwner
+  /** An id of the data folder, which one daemon alone uses at a time. */
+  readonly holder: string
   /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
   readonly maxWait?: number
   readonly log: Pick<Log, 'warn' | 'error'>
@@ -50,12 +51,11 @@ interface DaemonOptions extends PostgresOptions {
 
 /** Throws `DatabaseTaken` while another daemon works on the database. */
 export async function openPostgres(options: DaemonOptions): Promise<Database> {
-  const { settings, connections, owner, log, onTaken, maxWait = TAKE_WAIT } = options
+  const { settings, connections, holder, log, onTaken, maxWait = TAKE_WAIT } = options
   useEngine('postgres')
   const servers = new PostgresServers(settings)
-  const connection = await servers.connect()
-  await prepareSchema(connection, settings.schema)
-  const fence = await takeFence(connection, owner, maxWait).catch(async (error: unknown) => {
+  const connection = await connectPrepared(servers, settings)
+  const fence = await takeFence(connection, holder, maxWait).catch(async (error: unknown) => {
     await connection.close()
     throw error
   })
@@ -85,11 +85,23 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   }
 }
 
-async function takeFence(connection: PipelinedConnection, owner: FenceOwner, maxWait: number): Promise<Fence> {
+/** Connects, and sees to it that the schema is that of this version. */
+async function connectPrepared(servers: PostgresServers, { schema }: ConnectionSettings): Promise<PipelinedConnection> {
+  const connection = await servers.connect()
+  try {
+    await prepareSchema(connection, schema)
+    return connection
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function takeFence(connection: PipelinedConnection, holder: string, maxWait: number): Promise<Fence> {
   const end = performance.now() + maxWait
   for (;;) {
     try {
-      return await Fence.take(connection, owner)
+      return await Fence.take(connection, holder)
     } catch (error) {
       if (!(error instanceof DatabaseTaken) || performance.now() > end) throw error
       await pause(TAKE_PAUSE)
@@ -106,8 +118,7 @@ async function measureDatabase(read: Read): Promise<DatabaseSizes> {
 export async function openPostgresStore({ settings, connections }: PostgresOptions): Promise<OpenStore> {
   useEngine('postgres')
   const servers = new PostgresServers(settings)
-  const connection = await servers.connect()
-  await prepareSchema(connection, settings.schema)
+  const connection = await connectPrepared(servers, settings)
   const readers = openReaders(servers, connections)
   const announcement = announceChange()
   return {
@@ -151,7 +162,9 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
   const readShort = async <Row>(sql: string, parameters: readonly unknown[]) =>
     (await short.read(sql, parameters.map(toSought))) as Row[]
   const readLong: ReadElsewhere = async (sql, parameters) => [...(await long.read(sql, parameters.map(toSought)))]
-  const read: Read = Object.assign(delayForTests(readShort), { elsewhere: readLong })
+  const readTogether: NonNullable<Read['together']> = (queries) =>
+    short.readTogether(queries.map(({ sql, parameters }) => ({ sql, parameters: parameters.map(toSought) })))
+  const read: Read = Object.assign(delayForTests(readShort), { elsewhere: readLong, together: readTogether })
   return {
     read,
     close: async () => {

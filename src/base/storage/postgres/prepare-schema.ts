@@ -12,7 +12,7 @@ import type { PipelinedConnection } from './pipelined-connection.js'
 import { ServerError } from './server-errors.js'
 
 const appliedMigrations = `select name from kysely_migration order by name`
-const hasTables = `select to_regclass($1) is not null as present`
+const hasTables = `select to_regclass($1) is not null as present, to_regnamespace($2) is not null as has_schema`
 
 /** Throws `NewerDatabase`. */
 export async function prepareSchema(connection: PipelinedConnection, schema: string): Promise<void> {
@@ -22,14 +22,15 @@ export async function prepareSchema(connection: PipelinedConnection, schema: str
     if (!(error instanceof ServerError)) throw error
     // Another process may have done it at the same time.
     const pending = await listPending(connection, schema).catch(() => null)
-    if (pending?.length !== 0) throw error
+    if (pending === null || pending === 'no schema' || pending.length > 0) throw error
   }
 }
 
 async function bringUpToDate(connection: PipelinedConnection, schema: string): Promise<void> {
   const pending = await listPending(connection, schema)
-  if (pending === null) {
-    const statements = [`create schema if not exists "${schema}"`, ...createSchema(migrations)]
+  if (pending === null || pending === 'no schema') {
+    // Even if it exists, `if not exists` would need the right to make schemas.
+    const statements = [...(pending === null ? [] : [`create schema "${schema}"`]), ...createSchema(migrations)]
     await connection.run(statements.map((sql) => ({ sql, parameters: [] })))
   } else if (pending.length > 0) {
     const statements = migrateSchema(Object.fromEntries(pending))
@@ -37,13 +38,16 @@ async function bringUpToDate(connection: PipelinedConnection, schema: string): P
   }
 }
 
-/** Migrations that are not done, or null if there are no tables. */
+/** Migrations that are not done; null if there are no tables. */
 async function listPending(
   connection: PipelinedConnection,
   schema: string,
-): Promise<readonly (readonly [string, readonly string[]])[] | null> {
-  const [found] = await connection.run([{ sql: hasTables, parameters: [`"${schema}".kysely_migration`] }])
-  if (found?.rows[0]?.['present'] !== 1) return null
+): Promise<readonly (readonly [string, readonly string[]])[] | 'no schema' | null> {
+  const [found] = await connection.run([
+    { sql: hasTables, parameters: [`"${schema}".kysely_migration`, `"${schema}"`] },
+  ])
+  const { present, has_schema: hasSchema } = found?.rows[0] ?? {}
+  if (present !== 1) return hasSchema === 1 ? null : 'no schema'
   const [listed] = await connection.run([{ sql: appliedMigrations, parameters: [] }])
   const applied = new Set(listed?.rows.map(({ name }) => String(name)))
   const unknown = [...applied].filter((name) => !(name in migrations))

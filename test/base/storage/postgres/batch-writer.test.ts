@@ -159,7 +159,7 @@ t.test('two daemons never work on one database', { skip }, async (t) => {
   const second = () =>
     openPostgres({
       ...{ settings: settingsOf(url), connections: 1, maxWait: 0 },
-      owner: { node: 'test', holder: 'second' },
+      holder: 'second',
       log: { warn: () => undefined, error: () => undefined },
       onTaken: () => t.fail('the second one was taken over'),
     })

@@ -59,7 +59,7 @@ export class TestProcess {
     this.#asks = this.#nextAsk()
     const begun = performance.now()
     const ended = this.#read(outcome)
-    if (this.#child.connected) this.#child.send({ path: join(this.#root, file), name: file })
+    this.#send({ path: join(this.#root, file), name: file })
     let timer
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, LIMIT, `it was ended after ${LIMIT / 1000} s`)
@@ -78,12 +78,17 @@ export class TestProcess {
   async end() {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return null
     this.#isFull = true
-    this.#child.send(null)
+    this.#send(null)
     const timer = setTimeout(() => void this.#kill(), END_LIMIT)
     const { status, signal } = await this.#exit
     clearTimeout(timer)
     if (signal !== null) return `their process did not end within ${END_LIMIT / 1000} s: something is left open`
     return status > 1 ? `their process ended with status ${status}` : null
+  }
+
+  /** A process that ends while it is sent something has the error of its exit alone. */
+  #send(message) {
+    if (this.#child.connected) this.#child.send(message, () => undefined)
   }
 
   /** The test `files` has a subtest for each file. */

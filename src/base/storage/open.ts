@@ -23,7 +23,7 @@ import {
   refuseUnknownMigrations,
 } from './db/migrate.js'
 import { migrations as ours } from './db/migrations.js'
-import type { Read } from './db/prepared.js'
+import type { Read, ReadTogether } from './db/prepared.js'
 import { EarlierDatabase } from './db/schema-errors.js'
 import { StatementCache } from './db/statement-cache.js'
 import { toStorageError } from './health/faults.js'
@@ -192,15 +192,20 @@ async function useWal(db: SQLite.Database): Promise<void> {
 }
 
 /** Reads on this thread: the rows are there at once. */
-export type ReadHere = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
+export interface ReadHere {
+  <Row>(sql: string, parameters: readonly unknown[]): Row[]
+  readonly together: ReadTogether
+}
 
 export function createRead(db: SQLite.Database): ReadHere {
   const statements = new StatementCache(db)
-  return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
+  const read = <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
     try {
       return statements.prepare(sql).all(parameters) as Row[]
     } catch (error) {
       throw toStorageError(error)
     }
   }
+  const together: ReadTogether = (queries) => queries.map(({ sql, parameters }) => read(sql, parameters))
+  return Object.assign(read, { together: db.transaction(together) })
 }

@@ -27,4 +27,9 @@ export interface EndReport extends ExportPiece {
   readonly progress: ExportProgress
 }
 
-export type ExportReport = PieceReport | EndReport
+/** The thread has opened the database. */
+interface OpenReport {
+  readonly kind: 'open'
+}
+
+export type ExportReport = OpenReport | PieceReport | EndReport

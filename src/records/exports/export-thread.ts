@@ -25,11 +25,13 @@ export function runExportThread(job: ExportJob, { onPiece, signal }: ThreadCallb
     let storing: Promise<void> = Promise.resolve()
     let isEnded = signal.aborted
     if (isEnded) return resolve(null)
+    let isOpen = false
     const url = new URL('./export-worker.js', import.meta.url)
     const worker = new Worker(url, { ...threadOptions, resourceLimits, workerData: job })
     const end = (): void => {
       isEnded = true
-      void worker.terminate()
+      // A thread that is terminated while it loads a native module may end the whole process.
+      if (isOpen) void worker.terminate()
     }
     signal.addEventListener('abort', end, { once: true })
     const fail = (error: unknown): void => {
@@ -37,8 +39,11 @@ export function runExportThread(job: ExportJob, { onPiece, signal }: ThreadCallb
       end()
     }
     worker.on('message', (report: ExportReport) => {
-      if (report.kind === 'end') last = report
-      else storing = onPiece(report).then((goesOn) => (goesOn ? worker.postMessage(null) : end()), fail)
+      isOpen = true
+      if (isEnded) end()
+      else if (report.kind === 'end') last = report
+      else if (report.kind === 'piece')
+        storing = onPiece(report).then((goesOn) => (goesOn ? worker.postMessage(null) : end()), fail)
     })
     worker.once('error', (error) => {
       failure ??= error

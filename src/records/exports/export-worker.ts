@@ -13,6 +13,7 @@ import { writeExport } from './write-export.js'
 async function run(port: MessagePort, job: ExportJob): Promise<void> {
   const { read, close } = openThreadReader(job.database)
   const post = (report: ExportReport): void => port.postMessage(report)
+  post({ kind: 'open' })
   try {
     const end = await writeExport(read, job, async (piece) => {
       post(piece)

@@ -1,7 +1,9 @@
 /** Reads on threads: the same rows, at once for others, and an end for what takes too long. */
+import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { prepareLongRead, prepareRead, readTogether } from '../../../src/base/storage/db/prepared.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
+import { openReadConnection } from '../../../src/base/storage/read-connection.js'
 import { ReadThreads } from '../../../src/base/storage/read-threads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
@@ -70,4 +72,22 @@ t.test('reads that belong together give the rows of each, in their order', async
     idOf.with({ id: 'none' }),
   ])
   t.same([one, other, none], [[{ id: workspaceId }], [{ id: otherWorkspaceId }], []])
+})
+
+t.test('reads that belong together see one state of the database', async (t) => {
+  const { file } = await temporaryDatabase(t)
+  const { read, close } = openReadConnection(file)
+  const other = new SQLite(file)
+  t.teardown(() => [close(), other.close()])
+  const count = { sql: `select count(*) as count from service_state where key = 'told'`, parameters: [] }
+  // The write of another process falls between the two reads.
+  const later = {
+    get sql() {
+      other.exec(`insert into service_state (key, value) values ('told', '1')`)
+      return count.sql
+    },
+    parameters: [],
+  }
+  t.same(await read.together([count, later]), [[{ count: 0 }], [{ count: 0 }]])
+  t.same(read(count.sql, []), [{ count: 1 }])
 })

@@ -67,7 +67,7 @@ class Outbound {
       if ((await app.rows('select 1 from queue where email_id = ? and waits_for is not null', id)).length > 0)
         return 'waits'
       const [recipient] = (await app.findStory(id)).recipients
-      return recipient !== undefined && recipient.attempts.length > 0 && recipient.status !== 'delivered' && 'not sent'
+      return recipient?.status === 'bounced' && 'not sent'
     })
   }
 

@@ -11,6 +11,8 @@ import { threadOptions } from './thread-options.js'
 
 /** Milliseconds without a job after which the thread ends. */
 const IDLE = 30_000
+/** Milliseconds in which a thread that is to end may finish what it does. */
+const END_LIMIT = 2_000
 /** Megabytes of its heap; the bytes of Buffers are not in it. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
 
@@ -70,8 +72,8 @@ export class JobThread<Job, Result> {
   async stop(): Promise<void> {
     this.isStopped = true
     const { worker } = this
-    await worker?.terminate()
     this.handleLoss(worker, new Error('the thread is stopped'))
+    if (worker !== null) await endWorker(worker)
   }
 
   private postNext(): void {
@@ -114,13 +116,14 @@ export class JobThread<Job, Result> {
   }
 
   private endWhenIdle(): void {
-    // It keeps the process from ending only while it works.
-    this.worker?.unref()
     if (this.idle !== null) clearTimeout(this.idle)
+    const { worker } = this
+    if (worker === null) return
+    // It keeps the process from ending only while it works.
+    worker.unref()
     this.idle = setTimeout(() => {
-      const { worker } = this
       this.worker = null
-      void worker?.terminate()
+      void endWorker(worker)
     }, IDLE).unref()
   }
 
@@ -162,6 +165,25 @@ export class JobThread<Job, Result> {
   }
 }
 
+/**
+ * Resolves when the thread has ended. A thread that is terminated while it loads a native module may end the whole process,
+ * so it gets time to end by itself.
+ */
+function endWorker(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    const limit = setTimeout(() => void worker.terminate(), END_LIMIT)
+    worker.once('exit', () => {
+      clearTimeout(limit)
+      resolve()
+    })
+    worker.ref()
+    worker.postMessage(END)
+  })
+}
+
+/** Asks the thread to end. */
+const END = null
+
 interface DoneJob<Result> {
   readonly result: Result
   /** Memory that the main thread gets. */
@@ -172,7 +194,8 @@ interface DoneJob<Result> {
 export function serveJobs<Job, Result>(perform: (job: Job) => DoneJob<Result>): void {
   if (parentPort === null) throw new Error('this file runs as a worker thread')
   const port: MessagePort = parentPort
-  port.on('message', (job: Job) => {
+  port.on('message', (job: Job | typeof END) => {
+    if (job === END) return port.close()
     const { answer, transfer } = answerJob(perform, job)
     port.postMessage(answer, transfer)
   })

@@ -7,7 +7,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { findLateReadsSeed } from '../../config/late-reads.js'
-import type { Read } from './prepared.js'
+import type { Awaitable, Read, ReadTogether } from './prepared.js'
 
 const MAX_MILLISECONDS = 4
 
@@ -19,12 +19,17 @@ export function delayForTests(read: Read): Read {
   if (seed === null) return read
   random ??= seededRandom(seed)
   const draw = random
-  return async (sql, parameters) => {
+  const late = async <Result>(begin: () => Awaitable<Result>): Promise<Result> => {
     await delay(draw())
-    const rows = await read<never>(sql, parameters)
+    const result = await begin()
     await delay(draw())
-    return rows
+    return result
   }
+  const { together } = read
+  return Object.assign(
+    <Row>(sql: string, parameters: readonly unknown[]) => late(() => read<Row>(sql, parameters)),
+    together === undefined ? {} : { together: (queries: Parameters<ReadTogether>[0]) => late(() => together(queries)) },
+  )
 }
 
 /** Waits for a turn of the event loop mostly, for some milliseconds now and then, and not at all for the rest. */

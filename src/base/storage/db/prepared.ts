@@ -130,11 +130,13 @@ export interface Read {
   <Row>(sql: string, parameters: readonly unknown[]): Awaitable<Row[]>
   /** Reads the same on a thread, for what takes long. If it is absent, there is no thread, as in commands. */
   readonly elsewhere?: ReadElsewhere
-  /** Reads in one round trip. If it is absent, there is no network. */
-  readonly together?: (
-    queries: readonly { readonly sql: string; readonly parameters: readonly unknown[] }[],
-  ) => Promise<readonly (readonly unknown[])[]>
+  /** Reads one state of the database, in one round trip. If it is absent, as in doubles of tests, each read is separate. */
+  readonly together?: ReadTogether
 }
+
+export type ReadTogether = (
+  queries: readonly { readonly sql: string; readonly parameters: readonly unknown[] }[],
+) => Awaitable<readonly (readonly unknown[])[]>
 
 export type ReadElsewhere = (sql: string, parameters: readonly unknown[]) => Promise<unknown[]>
 
@@ -217,8 +219,8 @@ type RowsOf<Queries extends readonly Query<unknown>[]> = {
 }
 
 /**
- * Runs reads that do not depend on each other. An engine behind a network sends them in one go, so that they take one
- * round trip. Each sees its own state of the database, and they run in this order.
+ * Runs reads that do not depend on each other's rows. All see the same state of the database, and an engine behind a network
+ * takes one round trip for them.
  */
 export async function readTogether<const Queries extends readonly Query<unknown>[]>(
   read: Read,

@@ -22,6 +22,8 @@ export interface ConnectionLimits {
   readonly idleInTransaction: number
   /** Without a byte from the server, while statements wait, the connection is given up. */
   readonly silence: number
+  /** All statements of a run see one state of the database, and none can write. */
+  readonly isReader: boolean
 }
 
 const defaults: ConnectionLimits = {
@@ -31,6 +33,7 @@ const defaults: ConnectionLimits = {
   lock: 10_000,
   idleInTransaction: 60_000,
   silence: 35_000,
+  isReader: false,
 }
 
 const NO_TLS = 'The server does not support SSL connections'
@@ -121,7 +124,7 @@ export class PostgresServers {
 async function prepareSession(
   connection: PipelinedConnection,
   schema: string,
-  { statement, lock, idleInTransaction }: ConnectionLimits,
+  { statement, lock, idleInTransaction, isReader }: ConnectionLimits,
 ): Promise<void> {
   const values = {
     search_path: `"${schema}"`,
@@ -131,7 +134,8 @@ async function prepareSession(
     idle_session_timeout: 0,
     timezone: 'UTC',
     bytea_output: 'hex',
-    default_transaction_isolation: 'read committed',
+    default_transaction_isolation: isReader ? 'repeatable read' : 'read committed',
+    default_transaction_read_only: isReader ? 'on' : 'off',
     application_name: 'posthorn',
     // A plan that was made while a table was empty would walk through it when it has grown.
     enable_seqscan: 'off',

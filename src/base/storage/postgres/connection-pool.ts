@@ -55,7 +55,7 @@ export class ConnectionPool {
     return rows
   }
 
-  /** Reads in one round trip. If one read fails, all do. */
+  /** Reads one state of the database in one round trip. If one read fails, all do. */
   async readTogether(queries: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
     if (this.reads >= this.maxReads) throw new StorageFault('BUSY', `${this.reads} reads wait for PostgreSQL already`)
     this.reads++
@@ -142,7 +142,7 @@ export class ConnectionPool {
     const { signal } = this.stop
     for (let failures = 0; !signal.aborted; failures++) {
       try {
-        const connection = await this.options.connect({})
+        const connection = await this.options.connect({ isReader: true })
         failures = 0
         await this.useUntilLost(connection)
       } catch (error) {

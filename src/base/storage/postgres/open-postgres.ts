@@ -10,7 +10,7 @@ import { announceChange, readAnnouncedChange } from '../db/change-acknowledgemen
 import type { Database, DatabaseSizes, OpenStore, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
-import type { Read, ReadElsewhere } from '../db/prepared.js'
+import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import type { Write } from '../db/write.js'
 import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
@@ -162,9 +162,9 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
   const readShort = async <Row>(sql: string, parameters: readonly unknown[]) =>
     (await short.read(sql, parameters.map(toSought))) as Row[]
   const readLong: ReadElsewhere = async (sql, parameters) => [...(await long.read(sql, parameters.map(toSought)))]
-  const readTogether: NonNullable<Read['together']> = (queries) =>
+  const together: ReadTogether = (queries) =>
     short.readTogether(queries.map(({ sql, parameters }) => ({ sql, parameters: parameters.map(toSought) })))
-  const read: Read = Object.assign(delayForTests(readShort), { elsewhere: readLong, together: readTogether })
+  const read: Read = Object.assign(delayForTests(Object.assign(readShort, { together })), { elsewhere: readLong })
   return {
     read,
     close: async () => {

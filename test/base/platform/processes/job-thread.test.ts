@@ -1,11 +1,15 @@
 /** The thread for jobs: their order, their faults, and its end. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { JobThread } from '../../../../src/base/platform/processes/job-thread.js'
+
+const moduleUrl = new URL('../../../../src/base/platform/processes/job-thread.js', import.meta.url).href
 
 type Job = { readonly say: string } | { readonly fail: string } | { readonly exit: true }
 
 const code = `
-import { serveJobs } from ${JSON.stringify(new URL('../../../../src/base/platform/processes/job-thread.js', import.meta.url).href)}
+import { serveJobs } from ${JSON.stringify(moduleUrl)}
 serveJobs((job) => {
   if (job.exit) process.exit(1)
   if (job.fail) throw new Error(job.fail)
@@ -45,9 +49,24 @@ t.test('after the stop no job is done', async (t) => {
   await t.rejects(thread.run({ say: 'b' }), /stopped/)
 })
 
+t.test('a process goes on until its thread has stopped, also if an answer comes meanwhile', async (t) => {
+  const program = `
+const { JobThread } = await import(${JSON.stringify(moduleUrl)})
+const thread = new JobThread(new URL(${JSON.stringify(file.href)}))
+await thread.run({ say: 'a' })
+thread.run({ say: 'b' }).catch(() => undefined)
+// The answer waits at the port when the thread is stopped.
+const until = Date.now() + 200
+while (Date.now() < until) continue
+await thread.stop()
+console.log('stopped')`
+  const ended = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  t.equal(ended.stdout, 'stopped\n')
+})
+
 t.test('a job that takes longer than its limit is rejected, and the next job starts another thread', async (t) => {
   const busy = `
-import { serveJobs } from ${JSON.stringify(new URL('../../../../src/base/platform/processes/job-thread.js', import.meta.url).href)}
+import { serveJobs } from ${JSON.stringify(moduleUrl)}
 serveJobs((job) => {
   while (job.busy) continue
   return { result: job.say, transfer: [] }

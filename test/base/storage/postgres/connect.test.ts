@@ -167,6 +167,8 @@ t.test('a standby is left out until it is promoted', { skip: withoutPostgres }, 
   await first.run([{ sql: `alter role postgres set default_transaction_read_only = on`, parameters: [] }])
   await t.rejects(serversOf(superUrl).connect(), /is read-only \(default_transaction_read_only\)/)
   await first.run([{ sql: 'alter role postgres reset default_transaction_read_only', parameters: [] }])
+  const follows = 'select replay_lsn >= pg_current_wal_lsn() from pg_stat_replication'
+  await waitUntil('the standby knows that', async () => Number(await readOne(first, follows)) === 1)
 
   await server.stop('immediate')
   t.match(await first.ended, { message: /./ })

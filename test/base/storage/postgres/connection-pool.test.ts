@@ -23,9 +23,10 @@ interface Opened {
   readonly asked: () => number
 }
 
+const settingsOf = () => ({ url: server?.urlOf() ?? '', passwordFile: '', caFile: '', schema: 'public' })
+
 function openPool(t: Test, connections = 3, maxReads = 1_000): Opened {
-  const settings = { url: server?.urlOf() ?? '', passwordFile: '', caFile: '', schema: 'public' }
-  const servers = new PostgresServers(readConnectionSettings(settings, {}))
+  const servers = new PostgresServers(readConnectionSettings(settingsOf(), {}))
   let asked = 0
   const connect = (limits: Partial<ConnectionLimits>) => {
     asked++
@@ -64,6 +65,22 @@ t.test('reads go to connections that have none', { skip: withoutPostgres }, asyn
     ]),
     [[{ a: 1 }], [{ b: 2 }]],
   )
+})
+
+t.test('reads that belong together see one state of the database', { skip: withoutPostgres }, async (t) => {
+  const { pool } = openPool(t)
+  const write = await new PostgresServers(readConnectionSettings(settingsOf(), {})).connect()
+  t.teardown(() => write.close())
+  const run = (sql: string) => write.run([{ sql, parameters: [] }])
+  await run('create table stories (text text)')
+  const story = { sql: 'select text from stories', parameters: [] }
+  const told = pool.readTogether([story, { sql: 'select pg_sleep(0.5)', parameters: [] }, story])
+  await pause(200)
+  await run("insert into stories values ('told')")
+  const [before, , after] = await told
+  t.same([before, after], [[], []])
+  t.same(await pool.read(story.sql, []), [{ text: 'told' }])
+  await t.rejects(pool.read("insert into stories values ('wrong')", []), { code: '25006' }, 'and none can write')
 })
 
 t.test('errors of a statement are no outage', { skip: withoutPostgres }, async (t) => {

@@ -41,7 +41,8 @@ async function openRig(t: Test, script: SinkScript): Promise<Rig> {
 }
 
 async function pause({ app, id }: Rig, attempts: 0 | 1): Promise<readonly Waiting[]> {
-  const sql = 'select id, email_id, recipient from queue where held = ? and leased = 0 and min(attempts, 1) = ?'
+  const sql =
+    'select id, email_id, recipient from queue where held = ? and leased = 0 and (case when attempts > 0 then 1 else 0 end) = ?'
   await waitUntil('some wait', async () => (await app.rows(sql, 0, attempts)).length >= 4)
   t.match(await app.rest('POST', `/v1/broadcasts/${id}/pause`), { status: 200 })
   await waitUntil(

@@ -304,7 +304,9 @@ t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
 t.test('no more strangers are asked in a day than allowed, however many requests come at once', async (t) => {
   const before =
     (
-      await app.rows<{ n: number }>('select count(*) as n from forward_targets where confirmed_at is not requested_at')
+      await app.rows<{ n: number }>(
+        'select count(*) as n from forward_targets where confirmed_at is distinct from requested_at',
+      )
     )[0]?.n ?? 0
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, rule) => {

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { Finding } from '../../src/operations/doctor/finding.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
+import { isOnPostgres, skipOnPostgres } from '../helpers/database/test-engine.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { parseMetrics, type ScrapedMetrics } from '../helpers/parse-metrics.js'
@@ -110,7 +111,7 @@ t.test('a journey is counted, and the series do not change', async (t) => {
   t.equal(readValue('posthorn_sms_sends_total{outcome="sent"}'), 1)
   t.equal(readValue('posthorn_sms_sends_total{outcome="refused"}'), 1)
   t.equal(readValue('posthorn_sms_checks_total{status="invalid"}'), 1)
-  t.ok(readValue('posthorn_thread_busy_seconds_total{thread="writer"}') > 0)
+  if (!isOnPostgres()) t.ok(readValue('posthorn_thread_busy_seconds_total{thread="writer"}') > 0)
   t.ok(readValue('posthorn_thread_busy_seconds_total{thread="signing"}') > 0)
   t.ok(readValue('posthorn_certificate_expiry_timestamp_seconds') > app.now() / 1_000)
   t.ok(readValue('posthorn_database_bytes') > 0)
@@ -193,51 +194,55 @@ t.test('webhooks, opens and clicks, exports, broadcasts', async (t) => {
   )
 })
 
-t.test('certificates, daily checks, standby and backups', async (t) => {
-  const folder = temporaryFolder(t)
-  const [standby, backups] = [join(folder, 'standby'), join(folder, 'backups')]
-  mkdirSync(standby)
-  mkdirSync(backups)
-  const app = await testDaemon(t, {
-    settings: {
-      ...settings,
-      standby: { folder: standby, interval: '1s' },
-      doctor: { backup_folder: backups, mx_domains: [], time_url: '', block_lists: [] },
-    },
-  })
-  t.match(await app.cli('backup', backups), { status: 0 })
-  await app.cli('workspace', 'set-operator', app.workspaceId)
-  await givePassword(app)
-  const browser = openBrowser(app)
-  await browser.signIn('owner@a.test')
-  const run = (await browser.ask('POST', '/operator/doctor')).json() as { readonly findings: readonly Finding[] }
-  const wrong = run.findings.filter(({ state }) => state === 'fail')
-  t.ok(wrong.length > 0, 'the test network lacks most records')
-  const { readValue, samples } = await scrapeUntil(
-    app,
-    'the run and the first copy',
-    (scraped) =>
-      scraped.readValue('posthorn_doctor_run_timestamp_seconds') > 0 &&
-      scraped.readValue('posthorn_standby_usable') === 1,
-  )
-  const failures = samples.filter(({ series }) => /^posthorn_doctor_check_findings.*state="fail"/.test(series))
-  t.equal(
-    failures.reduce((sum, { value }) => sum + value, 0),
-    wrong.length,
-  )
-  t.equal(readValue('posthorn_doctor_findings{state="fail"}'), wrong.length)
-  t.equal(readValue('posthorn_standby_enabled'), 1)
-  t.ok(readValue('posthorn_standby_lag_seconds') < 60)
-  t.equal(readValue('posthorn_backup_max_age_seconds'), 2 * 86_400)
-  t.ok(Math.abs(readValue('posthorn_backup_timestamp_seconds') - Date.now() / 1_000) < 600)
-  const { hostname } = app.config.service
-  t.equal(
-    readValue(`posthorn_name_certificate_expiry_timestamp_seconds{name="${hostname}"}`),
-    readValue('posthorn_certificate_expiry_timestamp_seconds'),
-  )
-  t.equal(readValue('posthorn_certificates'), 1)
-  t.same(app.errors, [])
-})
+t.test(
+  'certificates, daily checks, standby and backups',
+  { skip: skipOnPostgres('its files are copied') },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const [standby, backups] = [join(folder, 'standby'), join(folder, 'backups')]
+    mkdirSync(standby)
+    mkdirSync(backups)
+    const app = await testDaemon(t, {
+      settings: {
+        ...settings,
+        standby: { folder: standby, interval: '1s' },
+        doctor: { backup_folder: backups, mx_domains: [], time_url: '', block_lists: [] },
+      },
+    })
+    t.match(await app.cli('backup', backups), { status: 0 })
+    await app.cli('workspace', 'set-operator', app.workspaceId)
+    await givePassword(app)
+    const browser = openBrowser(app)
+    await browser.signIn('owner@a.test')
+    const run = (await browser.ask('POST', '/operator/doctor')).json() as { readonly findings: readonly Finding[] }
+    const wrong = run.findings.filter(({ state }) => state === 'fail')
+    t.ok(wrong.length > 0, 'the test network lacks most records')
+    const { readValue, samples } = await scrapeUntil(
+      app,
+      'the run and the first copy',
+      (scraped) =>
+        scraped.readValue('posthorn_doctor_run_timestamp_seconds') > 0 &&
+        scraped.readValue('posthorn_standby_usable') === 1,
+    )
+    const failures = samples.filter(({ series }) => /^posthorn_doctor_check_findings.*state="fail"/.test(series))
+    t.equal(
+      failures.reduce((sum, { value }) => sum + value, 0),
+      wrong.length,
+    )
+    t.equal(readValue('posthorn_doctor_findings{state="fail"}'), wrong.length)
+    t.equal(readValue('posthorn_standby_enabled'), 1)
+    t.ok(readValue('posthorn_standby_lag_seconds') < 60)
+    t.equal(readValue('posthorn_backup_max_age_seconds'), 2 * 86_400)
+    t.ok(Math.abs(readValue('posthorn_backup_timestamp_seconds') - Date.now() / 1_000) < 600)
+    const { hostname } = app.config.service
+    t.equal(
+      readValue(`posthorn_name_certificate_expiry_timestamp_seconds{name="${hostname}"}`),
+      readValue('posthorn_certificate_expiry_timestamp_seconds'),
+    )
+    t.equal(readValue('posthorn_certificates'), 1)
+    t.same(app.errors, [])
+  },
+)
 
 t.test('docs/monitoring.md describes each metric, and no other', async (t) => {
   const app = await testDaemon(t, { settings })

@@ -80,7 +80,7 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
     app.advance(13 * second)
     t.match(await app.waitUntilSettled(id), { status: 'delivered', recipients: [{ attempts: [{}, { number: 2 }] }] })
     t.equal(sink.connections, 1)
-    t.same(await listQueued(app, '1'), [])
+    t.same(await listQueued(app, '1 = 1'), [])
   })
 
   await t.test('a reset in place of a greeting is remembered, and expires after a second one', async (t) => {
@@ -90,7 +90,7 @@ t.test('mail that soon expires, for a host that was down for a second', async (t
       app.advance(second)
       await waitUntil('it waits', async () => (await listQueued(app, `next_attempt_at <= ${app.now()}`)).length === 0)
     }
-    t.match(await listQueued(app, '1'), [
+    t.match(await listQueued(app, '1 = 1'), [
       { attempts: 1, waits_for: /^mx\.r\.test \[127\.0\.0\.1\]:\d+ \(connection (reset|closed)\)$/ },
     ])
     t.equal(resetting.connections, 1)
@@ -169,7 +169,7 @@ t.test('one of many entries that wait for a host finds out that it is back, then
   t.match(recipients, [{ status: 'delivered', attempts: [{ number: 1 }] }])
   await waitUntil(
     'only what found out waits, for its next attempt',
-    async () => (await listQueued(app, '1')).length === 2,
+    async () => (await listQueued(app, '1 = 1')).length === 2,
   )
   t.equal(
     (await app.rows('select * from attempts')).length,

@@ -8,11 +8,12 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
-import type { Read } from '../../src/base/storage/db/prepared.js'
 import { databaseFile, openDatabase } from '../../src/base/storage/open.js'
 import { recordEvent } from '../../src/records/events/event-log.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
+import { tablesWith } from '../helpers/database/rows.js'
+import { skipOnPostgres } from '../helpers/database/test-engine.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { createReadyInstallation, runForJson, serve } from './support/program.js'
@@ -115,46 +116,50 @@ t.test('an address that bounced mail of the service gets no more of it until the
   t.same(app.errors, [])
 })
 
-t.test('each event is mailed once, across restarts; what was cancelled before is not mailed', async (t) => {
-  const { app, sink } = await withSink(t)
-  await invite(app, 'one@b.test')
-  await sink.waitUntil(() => sink.messages.length === 1)
-  await app.stop()
-  const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
-  const { commit } = again.daemon.database
-  const unaddressed = {
-    workspaceId: again.workspaceId,
-    type: 'invitation.created',
-    emailId: null,
-    recipient: null,
-  } as const
-  // An invitation that is gone, one that cannot be read, and then a pending one.
-  await commit([
-    recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
-    { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
-    recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
-  ])
-  await commit([
-    {
-      sql: `create trigger poison before insert on emails when new.to_emails like '%never@%'
+t.test(
+  'each event is mailed once, across restarts; what was cancelled before is not mailed',
+  { skip: skipOnPostgres('its trigger is written in those words') },
+  async (t) => {
+    const { app, sink } = await withSink(t)
+    await invite(app, 'one@b.test')
+    await sink.waitUntil(() => sink.messages.length === 1)
+    await app.stop()
+    const again = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
+    const { commit } = again.daemon.database
+    const unaddressed = {
+      workspaceId: again.workspaceId,
+      type: 'invitation.created',
+      emailId: null,
+      recipient: null,
+    } as const
+    // An invitation that is gone, one that cannot be read, and then a pending one.
+    await commit([
+      recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
+      { sql: `update events set data = 'no JSON' where seq = (select max(seq) from events)`, parameters: [] },
+      recordEvent({ ...unaddressed, at: 1, data: { invitation_id: 'gone' } }),
+    ])
+    await commit([
+      {
+        sql: `create trigger poison before insert on emails when new.to_emails like '%never@%'
         begin select raise(abort, 'poison'); end`,
-      parameters: [],
-    },
-  ])
-  await invite(again, 'never@b.test')
-  await invite(again, 'two@b.test')
-  await sink.waitUntil(() => sink.messages.length === 2)
-  await again.stop()
-  const third = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
-  await invite(third, 'three@b.test')
-  await sink.waitUntil(() => sink.messages.length === 3)
-  t.same(
-    sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]),
-    ['one@b.test', 'two@b.test', 'three@b.test'],
-  )
-  t.equal(again.errors.filter((line) => line.includes('a notice could not be written')).length, 2)
-  t.same([...app.errors, ...third.errors], [])
-})
+        parameters: [],
+      },
+    ])
+    await invite(again, 'never@b.test')
+    await invite(again, 'two@b.test')
+    await sink.waitUntil(() => sink.messages.length === 2)
+    await again.stop()
+    const third = await testDaemon(t, { folder: app.folder, routes: { 'b.test': sink, 'a.test': sink } })
+    await invite(third, 'three@b.test')
+    await sink.waitUntil(() => sink.messages.length === 3)
+    t.same(
+      sink.messages.map(({ rcptTo }) => /<(.*)>/.exec(rcptTo[0] ?? '')?.[1]),
+      ['one@b.test', 'two@b.test', 'three@b.test'],
+    )
+    t.equal(again.errors.filter((line) => line.includes('a notice could not be written')).length, 2)
+    t.same([...app.errors, ...third.errors], [])
+  },
+)
 
 t.test('owner and admins are notified of a domain whose records are gone, members are not', async (t) => {
   const { app, sink } = await withSink(t)
@@ -244,21 +249,6 @@ t.test('an attempt that outlives its workspace ends without error, and its write
   )
   t.same([...app.errors, ...later.errors], [])
 })
-
-/** Tables that have rows of the workspace; the log of the service keeps that it was deleted. */
-async function tablesWith(read: Read, workspaceId: string): Promise<string[]> {
-  const tables = await read<{ name: string }>(`select name from sqlite_schema where type = 'table'`, [])
-  const found: string[] = []
-  for (const { name } of tables) {
-    const columns = await read<{ name: string }>(`select name from pragma_table_info('${name}')`, [])
-    const where = columns.map((column) => `"${column.name}" = ?`).join(' or ')
-    const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
-    const ids = columns.map(() => workspaceId)
-    const rows = await read(`select 1 from "${name}" where (${where}) ${others} limit 1`, ids)
-    if (rows.length > 0) found.push(name)
-  }
-  return found
-}
 
 t.test('a daemon that is killed while it erases a workspace finishes the erasure at the next start', async (t) => {
   const at = await createReadyInstallation(t, 1, '127.0.0.0/8')

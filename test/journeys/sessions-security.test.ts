@@ -5,6 +5,7 @@ import { requireOperator } from '../../src/workspaces/accounts/sessions/session-
 import { setOperatorWorkspace } from '../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { catchRefusal } from '../helpers/catch-refusal.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { tablesOf } from '../helpers/database/rows.js'
 import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
@@ -209,10 +210,8 @@ t.test('tokens, codes and passwords are in no log line, and not in the database 
   t.match(log, /a sign-in failed/)
   for (const text of [token, wrong, 'correct horse battery', secret, OWNER])
     t.notOk(log.includes(text), 'not in the log')
-  const tables = await app.rows<{ name: string }>(
-    `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`,
-  )
-  const everything = JSON.stringify(await Promise.all(tables.map(({ name }) => app.rows(`select * from ${name}`))))
+  const tables = await tablesOf(app.daemon.database.read)
+  const everything = JSON.stringify(await Promise.all(tables.map((name) => app.rows(`select * from ${name}`))))
   t.notOk(everything.includes(token), 'not in the database')
   t.notOk(everything.includes(wrong))
 })

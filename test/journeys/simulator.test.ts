@@ -1,6 +1,7 @@
 /** The addresses of the simulator: the ordinary way of a message, over REST and SMTP, and a scripted end. */
 import t from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { wordsOfJson } from '../helpers/database/test-engine.js'
 import { deliverInbound, inboundText } from '../helpers/smtp/deliver-inbound.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -19,7 +20,7 @@ const events = async (app: TestDaemon, id: string): Promise<string[]> =>
   )
 
 async function bounceOf(app: TestDaemon, id: string): Promise<object | undefined> {
-  const sql = `select data ->> 'bounce_type' as type, data ->> 'bounce_subtype' as subtype from events
+  const sql = `select ${wordsOfJson('data', 'bounce_type')} as type, ${wordsOfJson('data', 'bounce_subtype')} as subtype from events
     where email_id = ? and type = 'email.bounced'`
   return (await app.rows<object>(sql, id))[0]
 }

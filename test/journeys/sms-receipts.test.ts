@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildReceiptUrl } from '../../src/workspaces/sms/receipt-url.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { wordsOfJson } from '../helpers/database/test-engine.js'
 import { type WebhookReceiver, webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -40,7 +41,7 @@ const pathOf = (bodies: readonly SentBody[], id: string): string =>
 const eventsOf = async (app: TestDaemon, id: string): Promise<string[]> =>
   (
     await app.rows<{ type: string }>(
-      `select type from events where json_extract(data, '$.sms_id') = ? order by seq`,
+      `select type from events where ${wordsOfJson('data', 'sms_id')} = ? order by seq`,
       id,
     )
   ).map(({ type }) => type)

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { writeStandbyStatus } from '../../src/base/storage/standby/standby-status.js'
+import { skipOnPostgres } from '../helpers/database/test-engine.js'
 import { plainNode } from '../helpers/programs/plain-node.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -22,6 +23,8 @@ import {
   serve,
 } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
+
+const skip = skipOnPostgres('its files are followed')
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url))
 
@@ -75,7 +78,7 @@ async function queueOf(at: Installation): Promise<readonly { readonly email_id: 
   return data as readonly { readonly email_id: string; readonly status: string }[]
 }
 
-t.test('a rehearsal: backup under load, restore elsewhere with a held queue, release', async (t) => {
+t.test('a rehearsal: backup under load, restore elsewhere with a held queue, release', { skip }, async (t) => {
   const sink = await openDeferringSink(t)
   const { at, trusted } = await createPrimary(t, sink.port)
   const daemon = await serve(t, at)
@@ -121,57 +124,65 @@ t.test('a rehearsal: backup under load, restore elsewhere with a held queue, rel
   t.notOk((await queueOf(elsewhere)).some(({ status }) => status === 'held'))
 })
 
-t.test('a standby takes over from a primary that was killed, and the primary stops cleanly otherwise', async (t) => {
-  const sink = await openDeferringSink(t)
-  const folder = join(createInstallation(t, 1).folder, 'carried')
-  mkdirSync(folder)
-  const { at, trusted } = await createPrimary(t, sink.port)
-  const ids = [await storeInSpool(t, at)]
+t.test(
+  'a standby takes over from a primary that was killed, and the primary stops cleanly otherwise',
+  { skip },
+  async (t) => {
+    const sink = await openDeferringSink(t)
+    const folder = join(createInstallation(t, 1).folder, 'carried')
+    mkdirSync(folder)
+    const { at, trusted } = await createPrimary(t, sink.port)
+    const ids = [await storeInSpool(t, at)]
 
-  configure(at, sink.port, `${trusted}\n[standby]\nfolder = ${JSON.stringify(folder)}`)
-  const first = await serve(t, at)
-  t.match(spoolOf(at, ids[0] ?? ''), { file: null }, 'it is in the database before clients are served')
-  const session = await openSession(first.port)
-  ids.push(emailIdOf(await submit(session, 'a@sink.test')), emailIdOf(await submit(session, 'later@sink.test', LARGE)))
-  t.match(spoolOf(at, ids[2] ?? ''), { file: null }, 'and so is what comes')
-  await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
-  for (const field of ['updated_at', 'copied_at', 'snapshot_at']) t.match((await statusOf(at))[field], /^20.*Z$/, field)
-  const { generation } = await statusOf(at)
-  first.signal('SIGTERM')
-  t.equal(await first.ended, 0)
-  t.match(await runInProcess(at, 'standby', 'status'), {
-    status: 1,
-    stdout: new RegExp(`snapshot of +20.*\\ngeneration +${generation}, [1-9].*\\nfault +none\\nno daemon is running`),
-  })
+    configure(at, sink.port, `${trusted}\n[standby]\nfolder = ${JSON.stringify(folder)}`)
+    const first = await serve(t, at)
+    t.match(spoolOf(at, ids[0] ?? ''), { file: null }, 'it is in the database before clients are served')
+    const session = await openSession(first.port)
+    ids.push(
+      emailIdOf(await submit(session, 'a@sink.test')),
+      emailIdOf(await submit(session, 'later@sink.test', LARGE)),
+    )
+    t.match(spoolOf(at, ids[2] ?? ''), { file: null }, 'and so is what comes')
+    await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
+    for (const field of ['updated_at', 'copied_at', 'snapshot_at'])
+      t.match((await statusOf(at))[field], /^20.*Z$/, field)
+    const { generation } = await statusOf(at)
+    first.signal('SIGTERM')
+    t.equal(await first.ended, 0)
+    t.match(await runInProcess(at, 'standby', 'status'), {
+      status: 1,
+      stdout: new RegExp(`snapshot of +20.*\\ngeneration +${generation}, [1-9].*\\nfault +none\\nno daemon is running`),
+    })
 
-  const again = await serve(t, at)
-  const later = await openSession(again.port)
-  ids.push(emailIdOf(await submit(later, 'b@sink.test')), emailIdOf(await submit(later, 'later@sink.test')))
-  await waitUntil('the standby runs', async () => Number((await statusOf(at))['lag_ms'] ?? 9e9) < 60_000)
-  t.equal((await statusOf(at))['generation'], generation, 'a restart goes on where the stop has ended')
-  // The daemon alone: its standby process copies the last commits, and ends.
-  process.kill(again.pid, 'SIGKILL')
-  await again.ended
+    const again = await serve(t, at)
+    const later = await openSession(again.port)
+    ids.push(emailIdOf(await submit(later, 'b@sink.test')), emailIdOf(await submit(later, 'later@sink.test')))
+    await waitUntil('the standby runs', async () => Number((await statusOf(at))['lag_ms'] ?? 9e9) < 60_000)
+    t.equal((await statusOf(at))['generation'], generation, 'a restart goes on where the stop has ended')
+    // The daemon alone: its standby process copies the last commits, and ends.
+    process.kill(again.pid, 'SIGKILL')
+    await again.ended
 
-  const other = createInstallation(t, sink.port, trusted)
-  await waitUntil('the last commit has arrived', async () => {
-    await runForJson(other, 'standby', 'follow', folder, '--once')
-    await runForJson(other, 'standby', 'restore', folder, '--hold-queue')
-    const stored = storedEmails(other)
-    return ids.every((id) => stored.has(id))
-  })
-  t.match(await runForJson(other, 'verify-data'), { ok: true })
-  for (const id of [ids[0] ?? '', ids[2] ?? '']) {
-    t.same(spoolOf(other, id), spoolOf(at, id), 'a large message is there')
-    t.ok(Number(spoolOf(other, id)?.inline) > 200_000)
-  }
-  const sent = sink.messages.length
-  const third = await serve(t, other)
-  emailIdOf(await submit(await openSession(third.port), 'new@sink.test'))
-  await waitUntil('clients go on', () => sink.messages.length === sent + 1)
-  t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
-  t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
-})
+    const other = createInstallation(t, sink.port, trusted)
+    await waitUntil('the last commit has arrived', async () => {
+      await runForJson(other, 'standby', 'follow', folder, '--once')
+      await runForJson(other, 'standby', 'restore', folder, '--hold-queue')
+      const stored = storedEmails(other)
+      return ids.every((id) => stored.has(id))
+    })
+    t.match(await runForJson(other, 'verify-data'), { ok: true })
+    for (const id of [ids[0] ?? '', ids[2] ?? '']) {
+      t.same(spoolOf(other, id), spoolOf(at, id), 'a large message is there')
+      t.ok(Number(spoolOf(other, id)?.inline) > 200_000)
+    }
+    const sent = sink.messages.length
+    const third = await serve(t, other)
+    emailIdOf(await submit(await openSession(third.port), 'new@sink.test'))
+    await waitUntil('clients go on', () => sink.messages.length === sent + 1)
+    t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
+    t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
+  },
+)
 
 /** Fields that make a message large enough for the spool. Its lines are folded at 998 octets at most. */
 const LARGE = `X-Large: ${'long '.repeat(100)}\r\n`.repeat(400)
@@ -186,7 +197,7 @@ async function storeInSpool(t: Test, at: Installation): Promise<string> {
   return id
 }
 
-t.test('a follower waits for a folder that is not filled yet', async (t) => {
+t.test('a follower waits for a folder that is not filled yet', { skip }, async (t) => {
   const { folder, file } = createInstallation(t, 1)
   const carried = join(folder, 'carried')
   mkdirSync(carried)
@@ -200,7 +211,7 @@ t.test('a follower waits for a folder that is not filled yet', async (t) => {
   t.equal(follower.exitCode, null)
 })
 
-t.test('the status of another folder is none of this one', async (t) => {
+t.test('the status of another folder is none of this one', { skip }, async (t) => {
   const { folder, dataDir, file } = createInstallation(t, 1, '[standby]\nfolder = "carried"')
   mkdirSync(dataDir, { recursive: true })
   const absent = await runInProcess({ folder, dataDir, file }, 'standby', 'status')

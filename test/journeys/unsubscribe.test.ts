@@ -3,6 +3,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { type ParsedMail, simpleParser } from 'mailparser'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { wordsOfJson } from '../helpers/database/test-engine.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 import { withoutReference } from '../helpers/mail/without-reference.js'
 import { deliverInbound } from '../helpers/smtp/deliver-inbound.js'
@@ -59,7 +60,7 @@ const suppressions = (app: TestDaemon): Promise<unknown[]> =>
   app.rows('select email, reason, source_email_id, workspace_id from suppressions order by email')
 const events = (app: TestDaemon): Promise<unknown[]> =>
   app.rows(
-    `select recipient, json_extract(data, '$.to') as "to", email_id from events where type = 'email.unsubscribed' order by seq`,
+    `select recipient, ${wordsOfJson('data', 'to')} as "to", email_id from events where type = 'email.unsubscribed' order by seq`,
   )
 
 /** As a browser or a mail program asks: without a key. */

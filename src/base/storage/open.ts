@@ -13,6 +13,7 @@ import SQLite from 'better-sqlite3'
 import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './db/connection.js'
 import type { Database, OpenStore } from './db/database.js'
+import { useEngine } from './db/engine.js'
 import { delayForTests } from './db/late-reads.js'
 import {
   hasPendingMigrations,
@@ -56,6 +57,7 @@ export function databaseFile(dataDir: string): string {
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
+  useEngine('sqlite')
   const reader = await openReader(options)
   try {
     const writer = await Writer.open(options)
@@ -92,6 +94,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
  * read.
  */
 export async function openStore(options: OpenOptions): Promise<OpenStore> {
+  useEngine('sqlite')
   const reader = await openReader(options)
   const readHere = createRead(reader)
   let writer: Promise<Writer> | null = null
@@ -151,6 +154,7 @@ function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
  * of an earlier version, which the start of the daemon migrates.
  */
 export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
+  useEngine('sqlite')
   try {
     const db = openConnection({ file })
     refuseUnknownMigrations(db, ours)

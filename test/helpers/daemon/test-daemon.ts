@@ -23,12 +23,12 @@ import { createDialer } from '../../../src/base/platform/dialer.js'
 import { logOptions } from '../../../src/base/platform/log.js'
 import { AddressHider } from '../../../src/base/platform/log-privacy.js'
 import { LogTail } from '../../../src/base/platform/log-tail.js'
-import { databaseFile, openDatabase } from '../../../src/base/storage/open.js'
 import { run } from '../../../src/operations/cli/run.js'
 import { type Daemon, startDaemon } from '../../../src/operations/daemon/daemon.js'
 import type { UpgradeSettings } from '../../../src/operations/upkeep/database-upgrade.js'
 import { defaultTimeouts, type Timeouts } from '../../../src/outbound/delivery/smtp/timeouts.js'
 import { detailsOfAnyWorkspace, type EmailDetails } from '../../../src/records/messages/email-details.js'
+import { findStorageUrl, prepareSeed, withPlainStatements } from '../database/daemon-database.js'
 import { temporaryFolder } from '../database/database.js'
 import { copySeed } from '../database/seed-data.js'
 import { type Zone, zoneResolver } from '../dns/zone-resolver.js'
@@ -124,8 +124,9 @@ const queuedReply = /^250 2\.0\.0 Ok: queued as ([0-9a-f-]{36})$/
 
 export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const folder = options.folder ?? temporaryFolder(t)
-  const { file: configFile, config } = writeConfiguration(folder, options)
-  const founded = await copySeed(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
+  const url = await findStorageUrl(t, folder)
+  const { file: configFile, config } = writeConfiguration(folder, options, url)
+  const founded = options.folder === undefined ? await prepareSeed(config) : await copySeed(null)
   const lines: string[] = []
   const errors: string[] = []
   const logTail = new LogTail()
@@ -138,7 +139,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   }
   let ahead = options.ahead ?? 0
   const now = (): number => systemClock() + ahead
-  const daemon = await startDaemon({
+  const started = await startDaemon({
     config,
     clock: now,
     log: pino({ ...logOptions, level: options.level ?? 'error' }, { write }),
@@ -155,6 +156,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     uiFolder: options.uiFolder,
     upgrade: options.upgrade,
   })
+  const daemon = { ...started, database: await withPlainStatements(started.database) }
   t.teardown(() => daemon.stop())
   const { read } = daemon.database
   const findStory = async (id: string): Promise<EmailDetails> =>
@@ -207,7 +209,11 @@ function fail(message: string): never {
 }
 
 /** The configuration of a test daemon, which is also written into its folder. */
-export function writeConfiguration(folder: string, options: TestDaemonOptions): { file: string; config: Config } {
+export function writeConfiguration(
+  folder: string,
+  options: TestDaemonOptions,
+  url: string | null = null,
+): { file: string; config: Config } {
   const { submission, outbound, ...others } = options.settings ?? {}
   const routes = Object.entries(options.routes ?? {}).map(([domain, { port }]) => [domain, `${hostOf(domain)}:${port}`])
   const text = stringify({
@@ -222,6 +228,7 @@ export function writeConfiguration(folder: string, options: TestDaemonOptions): 
     inbound: { listen: ['127.0.0.1:0'], ...others['inbound'] },
     outbound: { allowed_private_networks: ['127.0.0.0/8'], ...outbound, routes: Object.fromEntries(routes) },
     log: { level: 'silent' },
+    ...(url === null ? {} : { storage: { url } }),
     ...Object.fromEntries(Object.entries(others).filter(([name]) => !['service', 'api', 'inbound'].includes(name))),
   })
   const file = join(folder, 'posthorn.toml')
@@ -290,17 +297,4 @@ export async function runCommand(argv: readonly string[], input = ''): Promise<C
   })
   const text = out.join('')
   return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }
-}
-
-/** A connection to the daemon's database, as another process has it. */
-export async function withOwnDatabase<T>(
-  app: { readonly config: Config },
-  work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>,
-): Promise<T> {
-  const database = await openDatabase({ file: databaseFile(app.config.service.data_dir) })
-  try {
-    return await work(database)
-  } finally {
-    await database.close()
-  }
 }

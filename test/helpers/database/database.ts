@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { type OpenOptions, openDatabase } from '../../../src/base/storage/open.js'
-import { isOnPostgres } from './skip-on-postgres.js'
+import { isOnPostgres } from './test-engine.js'
 
 export function temporaryFolder(t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-test-'))

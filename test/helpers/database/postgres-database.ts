@@ -10,10 +10,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import type { Test } from 'tap'
-import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Database, OpenStore } from '../../../src/base/storage/db/database.js'
 import { readConnectionSettings } from '../../../src/base/storage/postgres/connection-settings.js'
 import { openPostgres, openPostgresStore } from '../../../src/base/storage/postgres/open-postgres.js'
 import { PostgresServer } from '../programs/postgres.js'
+import { toWordsOfEngine } from './test-engine.js'
 
 /** The database from which those of tests are made. */
 export const TEMPLATE = 'posthorn_template'
@@ -108,26 +109,26 @@ export async function openTestStore(
   return withPlainParameters(store)
 }
 
+/** The same until the caller closes it, with the sizes that it measures. */
+export async function openPlainStore(url: string): Promise<OpenStore> {
+  const store = await openPostgresStore({ settings: settingsOf(url), connections: 1 })
+  return { ...store, ...withPlainParameters(store) }
+}
+
 /** Statements that tests write out name their parameters as SQLite does. */
-function withPlainParameters(database: Pick<Database, 'read' | 'commit'>): Pick<Database, 'read' | 'commit'> {
+export function withPlainParameters(database: Pick<Database, 'read' | 'commit'>): Pick<Database, 'read' | 'commit'> {
+  const { elsewhere, together } = database.read
   const read: Database['read'] = Object.assign(
-    <Row>(sql: string, parameters: readonly unknown[]) => database.read<Row>(numberParameters(sql), parameters),
-    database.read.elsewhere === undefined ? {} : { elsewhere: database.read.elsewhere },
+    <Row>(sql: string, parameters: readonly unknown[]) => database.read<Row>(toWordsOfEngine(sql), parameters),
+    elsewhere === undefined ? {} : { elsewhere },
+    together === undefined ? {} : { together },
   )
   const commit: Database['commit'] = (writes, options) =>
     database.commit(
-      writes.map((write) => ({ ...write, sql: numberParameters(write.sql) })),
+      writes.map((write) => ({ ...write, sql: toWordsOfEngine(write.sql) })),
       options,
     )
   return { read, commit }
-}
-
-function numberParameters(sql: string): string {
-  let number = 0
-  return sql.replace(/\?/g, () => {
-    number += 1
-    return `$${number}`
-  })
 }
 
 async function runAsAdmin(url: string, sql: string): Promise<void> {

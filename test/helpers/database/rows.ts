@@ -3,10 +3,11 @@
  * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here.
  */
 import SQLite from 'better-sqlite3'
-import { engineInUse } from '../../../src/base/storage/db/engine.js'
+import { engineInUse, pickByEngine } from '../../../src/base/storage/db/engine.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { schema } from '../../../src/base/storage/schema/schema.js'
+import { SERVICE_WORKSPACE } from '../../../src/base/storage/tables/tables.js'
 
 interface Column {
   readonly name: string
@@ -15,13 +16,27 @@ interface Column {
   readonly pk: number
 }
 
+const listTables = {
+  sqlite: `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name not like 'kysely_%'`,
+  postgres: 'select table_name as name from information_schema.tables where table_schema = current_schema()',
+}
+
 export const tablesOf = async (read: Read): Promise<string[]> =>
-  (
-    await read<{ name: string }>(
-      `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name not like 'kysely_%'`,
-      [],
-    )
-  ).map(({ name }) => name)
+  (await read<{ name: string }>(pickByEngine(listTables), [])).map(({ name }) => name)
+
+/** The tables that have this text in any of their columns. The log of the service keeps that a workspace was deleted. */
+export async function tablesWith(read: Read, text: string): Promise<string[]> {
+  const found: string[] = []
+  for (const table of await tablesOf(read)) {
+    const rows = await read<object>(`select * from ${table}`, [])
+    if (rows.some((row) => !isOfService(table, row) && Object.values(row).includes(text))) found.push(table)
+  }
+  return found
+}
+
+function isOfService(table: string, row: object): boolean {
+  return table === 'audit_log' && 'workspace_id' in row && row.workspace_id === SERVICE_WORKSPACE
+}
 
 export const columnsOf = async (read: Read, table: string): Promise<Column[]> =>
   read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])

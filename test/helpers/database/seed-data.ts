@@ -91,7 +91,7 @@ export async function copySeed(file: string | null): Promise<SeedAccounts> {
 }
 
 /** The same in an open database. */
-export async function seedDatabase(database: Database): Promise<SeedAccounts> {
+export async function seedDatabase(database: Pick<Database, 'commit'>): Promise<SeedAccounts> {
   const { accounts, writes } = await loadSeed()
   await database.commit(writes)
   return accounts

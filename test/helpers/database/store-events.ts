@@ -3,7 +3,7 @@
 import type { Write } from '../../../src/base/storage/db/write.js'
 import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
 import { recordEvent } from '../../../src/records/events/event-log.js'
-import { isOnPostgres } from './skip-on-postgres.js'
+import { isOnPostgres } from './test-engine.js'
 
 export interface StoredEvent {
   readonly workspaceId?: string

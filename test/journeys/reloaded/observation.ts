@@ -97,7 +97,8 @@ export class ReloadedDaemon {
   }
 
   private async reload(values: Values): Promise<readonly string[]> {
-    const { config } = writeConfiguration(this.app.folder, toOptions({ ...this.base, ...values }))
+    const options = toOptions({ ...this.base, ...values })
+    const { config } = writeConfiguration(this.app.folder, options, this.app.config.storage.url)
     this.live.apply(config)
     const { applied, pending } = await this.app.daemon.reload(config)
     if (pending.length > 0) throw new Error(`not applied: ${pending.join(', ')}`)

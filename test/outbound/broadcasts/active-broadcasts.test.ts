@@ -4,7 +4,7 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { listRunningBroadcasts } from '../../../src/outbound/broadcasts/active-broadcasts.js'
 import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { isOnPostgres } from '../../helpers/database/test-engine.js'
 
 const DRAFT = `insert into broadcasts (id, workspace_id, name, audience_id, sender, reply_to, status, cursor, ceiling, expanded,
   version, created_at, updated_at, html) select ?, workspace_id, name, audience_id, sender, reply_to, ?, '', '', 0, 1, 0, 0,

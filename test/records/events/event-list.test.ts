@@ -8,8 +8,8 @@ import { type EventFilter, type ListedEvent, listEvents } from '../../../src/rec
 import { eventTypes } from '../../../src/records/events/payloads.js'
 import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
 import { buildEventWrite, numberEventsFrom, type StoredEvent } from '../../helpers/database/store-events.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 /** The events of the model lie on both sides of the end of a block of the recipients' index. */
 const BLOCK_SIZE = 131_072

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createEventId, recordHit } from '../../../src/records/events/event-log.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 const AT = 900_000
 

@@ -4,7 +4,7 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { countEmails, type EmailFilter, listEmails } from '../../../src/records/messages/email-list.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 const { database } = await temporaryDatabase(t)
 

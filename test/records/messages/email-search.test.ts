@@ -7,7 +7,7 @@ import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type EmailSearch, type FoundEmail, searchEmails } from '../../../src/records/messages/email-search.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 const { database, file } = await temporaryDatabase(t)
 const { read, commit } = database

@@ -6,7 +6,7 @@ import type { Database } from '../../../src/base/storage/db/database.js'
 import { searchSuppressions } from '../../../src/records/suppressions/suppression-search.js'
 import { addSuppression } from '../../../src/records/suppressions/suppressions.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 type Reason = 'manual' | 'hard_bounce'
 

@@ -21,7 +21,7 @@ import {
 } from '../../../src/workspaces/audiences/contact-list.js'
 import { contactById, findContactInAudience } from '../../../src/workspaces/audiences/contacts.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 const { database } = await temporaryDatabase(t)

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type AddressPlace, searchContacts } from '../../../src/workspaces/audiences/contact-search.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 const { database } = await temporaryDatabase(t)
 const { read, commit } = database

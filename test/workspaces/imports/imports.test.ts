@@ -19,7 +19,7 @@ import {
 } from '../../../src/workspaces/imports/import-records.js'
 import { ImportRunner } from '../../../src/workspaces/imports/import-runner.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { isOnPostgres } from '../../helpers/database/test-engine.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 type Commit = Database['commit']

@@ -8,7 +8,7 @@ import { listDeliveries } from '../../../src/workspaces/webhooks/delivery-list.j
 import { boundFault, type RecordedRead, recordReads } from '../../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
-import { isOnPostgres } from '../../helpers/database/skip-on-postgres.js'
+import { isOnPostgres } from '../../helpers/database/test-engine.js'
 
 const states = ['pending', 'delivered', 'failed'] as const
 const webhook = { workspaceId: 'ws_1', id: 'wh_1' }

@@ -21,7 +21,7 @@ import type { TokenCount } from '../../../../src/inbound/spam/bayes/score.js'
 import { hashWordToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../../src/inbound/spam/bayes/tokens.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../../helpers/database/test-engine.js'
 import { learnableOf, messageWithText } from '../../../helpers/spam/spam-messages.js'
 
 const day = 86_400_000

@@ -1,7 +1,8 @@
 /** Commands on emails, beside the daemon. */
 import t from 'tap'
 import { uuidPattern } from '../../../helpers/cli/command-line.js'
-import { testDaemon, withOwnDatabase } from '../../../helpers/daemon/test-daemon.js'
+import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { withOwnDatabase } from '../../../helpers/database/daemon-database.js'
 import { openSink } from '../../../helpers/smtp/scripted-sink.js'
 
 t.test('beside the daemon, send reports the result and explain reports it again', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { findEmailsOfRequest } from '../../../../src/records/messages/email/emails-of-request.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
-import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
+import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/test-engine.js'
 
 t.test('by the id of the answer, in the workspace alone', { skip: skipOnPostgres(fileOfSqlite) }, async (t) => {
   const { daemon, workspaceId, otherWorkspaceId, rest, rows } = await testDaemon(t)

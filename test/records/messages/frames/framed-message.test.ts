@@ -7,7 +7,7 @@ import { removeSlots } from '../../../../src/records/messages/frames/framed-mess
 import type { MessageFrame } from '../../../../src/records/messages/frames/message-frame.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
-import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
+import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/test-engine.js'
 
 const frameOf = (broadcastId: string): MessageFrame => ({
   pieces: [Buffer.from(`${broadcastId} `), { value: 0, encoding: 'verbatim' }],

@@ -26,7 +26,7 @@ import {
 } from '../../../../src/records/messages/inbound/inbound-record.js'
 import { InboundPurge } from '../../../../src/records/messages/inbound/inbound-retention.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { isOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
+import { isOnPostgres } from '../../../helpers/database/test-engine.js'
 import { type InboundMail, inboundMail } from '../../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')

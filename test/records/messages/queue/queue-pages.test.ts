@@ -7,7 +7,7 @@ import { queueStatuses } from '../../../../src/records/messages/queue/queue-stat
 import { queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { plansOfSqlite, skipOnPostgres } from '../../../helpers/database/skip-on-postgres.js'
+import { plansOfSqlite, skipOnPostgres } from '../../../helpers/database/test-engine.js'
 
 async function readAll(database: Database, filter: QueueFilter, limit: number): Promise<string[]> {
   const ids: string[] = []

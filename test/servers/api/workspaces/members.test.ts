@@ -9,6 +9,7 @@ import { generateKey, insertKey, type KeyRequest } from '../../../../src/workspa
 import { insertMember } from '../../../../src/workspaces/accounts/people/members.js'
 import { insertUser } from '../../../../src/workspaces/accounts/people/users.js'
 import { runCommand, type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { tablesWith } from '../../../helpers/database/rows.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import { buildToken } from '../../../helpers/http/invite-member.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'
@@ -373,21 +374,6 @@ t.test('an invitation does not allow guessing passwords', async (t) => {
   t.match(answer.headers, { 'retry-after': /^\d+$/ })
 })
 
-/** Ids in every text column of every table; the log of the service keeps that a workspace was deleted. */
-async function tracesOf(app: Pick<TestDaemon, 'rows'>, id: string): Promise<string[]> {
-  const tables = await app.rows<{ name: string }>(`select name from sqlite_schema where type = 'table'`)
-  return (
-    await Promise.all(
-      tables.map(async ({ name }) => {
-        const columns = await app.rows<{ name: string }>(`select name from pragma_table_info('${name}')`)
-        const where = columns.map((column) => `"${column.name}" = '${id}'`).join(' or ')
-        const others = name === 'audit_log' ? `and workspace_id <> 'service'` : ''
-        return (await app.rows(`select 1 from "${name}" where (${where}) ${others} limit 1`)).length > 0 ? [name] : []
-      }),
-    )
-  ).flat()
-}
-
 t.test('a deleted workspace is gone at once for every reader, and later from every table', async (t) => {
   const app = await testDaemon(t)
   const scheduled = [`X-Service-Scheduled-For: ${new Date(app.now() + DAY).toISOString()}`]
@@ -400,7 +386,10 @@ t.test('a deleted workspace is gone at once for every reader, and later from eve
   t.match(await session.readReply(), /^421 /)
   t.same(refusalOf(await accept(app, await buildToken(app, waiting.id))), [404, 'not_found'])
   t.match((await app.cli('workspace', 'list', '--json')).json(), { data: [{ id: app.otherWorkspaceId }] })
-  await waitUntil('it is erased', async () => (await tracesOf(app, app.workspaceId)).join() === 'erasures')
+  await waitUntil(
+    'it is erased',
+    async () => (await tablesWith(app.daemon.database.read, app.workspaceId)).join() === 'erasures',
+  )
   t.same(
     await app.rows(`select email from users`),
     [{ email: 'owner@other.test' }],
@@ -411,7 +400,10 @@ t.test('a deleted workspace is gone at once for every reader, and later from eve
   await app.stop()
 
   const later = await testDaemon(t, { folder: app.folder })
-  await waitUntil('and nothing remembers it', async () => (await tracesOf(later, app.workspaceId)).length === 0)
+  await waitUntil(
+    'and nothing remembers it',
+    async () => (await tablesWith(later.daemon.database.read, app.workspaceId)).length === 0,
+  )
   t.same([...app.errors, ...later.errors], [])
 })
 
@@ -575,7 +567,10 @@ t.test("the operator's workspace cannot be deleted, and its log names those that
     acts.map(({ action }) => action),
     ['workspace.deleted', 'workspace.made_operators'],
   )
-  await waitUntil('it is erased', async () => (await tracesOf(app, app.otherWorkspaceId)).join() === 'erasures')
+  await waitUntil(
+    'it is erased',
+    async () => (await tablesWith(app.daemon.database.read, app.otherWorkspaceId)).join() === 'erasures',
+  )
   t.match(data(await app.rest('GET', '/v1/audit-log')), [{ action: 'workspace.deleted' }, {}], 'and it stays')
 
   const second = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Second' } }))

@@ -1,4 +1,4 @@
-/** Tests that are about SQLite alone. */
+/** The engine that the tests run on, and tests that are about SQLite alone. */
 
 /** The `skip` option of such a test: false, or why PostgreSQL has nothing to show there. */
 export function skipOnPostgres(why: string): false | string {
@@ -14,3 +14,18 @@ export function isOnPostgres(): boolean {
 export const plansOfSqlite = 'plans are written in its words'
 /** Of tests that give the file of a database to another program or connection. */
 export const fileOfSqlite = 'its file is opened by others too'
+
+/** The text of a field of JSON, as words of a statement. */
+export function wordsOfJson(column: string, field: string): string {
+  return isOnPostgres() ? `(${column}::json ->> '${field}')` : `json_extract(${column}, '$.${field}')`
+}
+
+/** Statements that tests write out name their parameters by question marks, as SQLite does. */
+export function toWordsOfEngine(sql: string): string {
+  if (!isOnPostgres()) return sql
+  let number = 0
+  return sql.replace(/\?/g, () => {
+    number += 1
+    return `$${number}`
+  })
+}

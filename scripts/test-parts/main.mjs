@@ -51,12 +51,13 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const files = await findTestFiles(root, { quick: values.quick, paths: positionals })
+const storage = properties.POSTHORN_TEST_STORAGE
+const files = await findTestFiles(root, { quick: values.quick, paths: positionals, storage })
 // Files wait now and then, for a time limit or the disk: one more than there are processors fills that time.
 const atOnce = Math.max(2, availableParallelism()) + 1
 const browser = await openSharedBrowser(files.map(({ file }) => file))
 const folder = createTemporaryFolder()
-const server = await openSharedPostgres(properties.POSTHORN_TEST_STORAGE, folder)
+const server = await openSharedPostgres(storage, folder)
 const environment = { ...properties, ...browser.environment, ...server.environment, TMPDIR: folder }
 const begun = performance.now()
 const waiting = [...files]

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/platform/clock.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
-import { recordEvent } from '../../records/events/event-log.js'
+import { recordNewestEvent } from '../../records/events/event-log.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
 import type { InboundEmail, ProcessedInbound } from '../../records/messages/inbound/inbound-record.js'
 import type { ForwardingPlanner } from '../forwarding/forwarding-planner.js'
@@ -91,5 +91,5 @@ function recordReceived(
   data: EventPayloads['email.received'],
   at: number,
 ): Write {
-  return recordEvent({ workspaceId, type: 'email.received', emailId: null, recipient: null, at, data })
+  return recordNewestEvent({ workspaceId, type: 'email.received', emailId: null, recipient: null, at, data })
 }

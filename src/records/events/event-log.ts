@@ -5,10 +5,16 @@
  * `seq` by no more than `maxDisorder`, so a binary search finds a time (`event-times.ts`): an event that is stored late,
  * after an outage, has the time of the event before it. `data` (`payloads.ts`) says when the event really happened.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type Compilable, type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { greatestOf, integerOf } from '../../base/storage/db/dialect.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
+import {
+  prepareInsert,
+  prepareRead,
+  prepareWrite,
+  type Read,
+  type StatementBuilder,
+} from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
@@ -46,7 +52,7 @@ function timeInLog<Values extends Pick<EventRow, 'at'>>({ slot }: StatementBuild
     where seq = (select max(seq) from events) and created_at <= ${at} + ${sql.lit(MAX_LATENESS)}), ${at})`
 }
 
-const insert = prepareWrite<EventRow>((builder) => {
+function buildInsert(builder: StatementBuilder<EventRow>): Compilable {
   const { db, slot } = builder
   return db.insertInto('events').values({
     id: slot('id'),
@@ -57,14 +63,26 @@ const insert = prepareWrite<EventRow>((builder) => {
     created_at: timeInLog(builder),
     data: slot('data'),
   })
-})
+}
+
+const insert = prepareInsert(buildInsert)
+const insertInPlace = prepareWrite(buildInsert)
 
 export function createEventId(at: number): string {
   return `evt_${uuidv7(at)}`
 }
 
-export function recordEvent({ workspaceId, type, emailId, recipient, at, data }: Event): Write {
-  return insert({ id: createEventId(at), workspaceId, type, emailId, recipient, at, data: toJson(data) })
+export function recordEvent(event: Event): Write {
+  return insert(toRow(event))
+}
+
+/** The same, if the next write of the commit is about this event as the newest one. */
+export function recordNewestEvent(event: Event): Write {
+  return insertInPlace(toRow(event))
+}
+
+function toRow({ at, data, ...others }: Event): EventRow {
+  return { id: createEventId(at), ...others, at, data: toJson(data) }
 }
 
 interface FirstEventKey {

@@ -3,12 +3,12 @@
  * own row, because people keep messages longer than their senders keep the records of them.
  */
 import type { Store } from '../../base/storage/db/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
+import { prepareInsert, prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type UnsubscribeLink = Tables['unsubscribe_links']
 
-export const insertUnsubscribeLink = prepareWrite<Omit<UnsubscribeLink, 'unsubscribed_at'>>(({ db, slot }) =>
+export const insertUnsubscribeLink = prepareInsert<Omit<UnsubscribeLink, 'unsubscribed_at'>>(({ db, slot }) =>
   db.insertInto('unsubscribe_links').values({
     recipient_id: slot('recipient_id'),
     workspace_id: slot('workspace_id'),

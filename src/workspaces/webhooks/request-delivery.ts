@@ -9,12 +9,12 @@ import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { hasText } from '../../base/storage/db/dialect.js'
+import { hasText, newestNumberOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { tryCommit } from '../../base/storage/db/write.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { DeliveryStatus } from '../../base/storage/tables/webhook-tables.js'
-import { recordEvent } from '../../records/events/event-log.js'
+import { recordNewestEvent } from '../../records/events/event-log.js'
 import { requireEnabledWebhook, requireWebhook, type WebhookRef } from './webhook-records.js'
 
 type Requested = WebhookRef & { readonly deliveryId: string; readonly at: Timestamp }
@@ -52,10 +52,7 @@ function insertDue<Values extends Requested>(
 }
 
 /** This write comes after the write of the event, in the same commit. */
-const insertForNewest = prepareWrite<Requested>(
-  (builder) => insertDue(builder, sql<number>`(select max(seq) from events)`),
-  1,
-)
+const insertForNewest = prepareWrite<Requested>((builder) => insertDue(builder, newestNumberOf('events', 'seq')), 1)
 
 /**
  * Delivers the event `email.received` of the previous write to a webhook, even if the webhook does not subscribe to
@@ -65,7 +62,7 @@ export const deliverReceived = prepareWrite<Requested>((builder) => {
   const { slot } = builder
   const isOther = sql<boolean>`not exists (select 1 from webhooks where id = ${slot('id')}
     and ${hasText('webhooks.events', 'email.received')})`
-  return insertDue(builder, sql<number>`(select max(seq) from events where ${isOther})`)
+  return insertDue(builder, sql<number>`(case when ${isOther} then ${newestNumberOf('events', 'seq')} end)`)
 })
 
 const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(
@@ -82,7 +79,7 @@ export async function requestTest({ read, commit }: Store, webhook: WebhookRef, 
   const { workspaceId, id } = webhook
   const deliveryId = uuidv7(at)
   const data = { webhook_id: id, message: 'This event tests the webhook.' }
-  const event = recordEvent({ workspaceId, type: 'webhook.test', emailId: null, recipient: null, at, data })
+  const event = recordNewestEvent({ workspaceId, type: 'webhook.test', emailId: null, recipient: null, at, data })
   if (await tryCommit(commit([event, insertForNewest({ ...webhook, deliveryId, at })]))) return deliveryId
   await requireEnabledWebhook(read, webhook)
   throw buildChanged(webhook)

@@ -1,4 +1,5 @@
 /** Reads on threads: the same rows, at once for others, and an end for what takes too long. */
+// Of SQLite alone: its reads run on threads.
 import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { prepareLongRead, prepareRead, readTogether } from '../../../src/base/storage/db/prepared.js'

@@ -5,6 +5,7 @@
  * The bounds are written here, in bytes of UTF-8, with the place where each is kept. A column that this table does not
  * know fails the test.
  */
+// Of SQLite alone: the schema is asked in its words.
 import t from 'tap'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { tablesOf } from '../../helpers/database/rows.js'

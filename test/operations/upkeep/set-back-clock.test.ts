@@ -1,4 +1,5 @@
 /** After the clock was set back, waiting mail and deliveries of webhooks are due, and scheduled mail keeps its time. */
+// Of SQLite alone: its file is opened by others too.
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { Database, Store } from '../../../src/base/storage/db/database.js'

@@ -1,4 +1,5 @@
 /** When spool files are swept. */
+// Of SQLite alone: bytes of messages are in files.
 import t from 'tap'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { hasMuchDeleted } from '../../../src/base/storage/spool/spool-use.js'

@@ -5,6 +5,7 @@ import type { Database } from '../../../src/base/storage/db/database.js'
 import { findSeqRange, isInTime, seqAtTime } from '../../../src/records/events/event-times.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { buildEventWrite } from '../../helpers/database/store-events.js'
+import { skipOnPostgres } from '../../helpers/database/test-engine.js'
 
 const DAY = 86_400_000
 
@@ -99,10 +100,14 @@ t.test('a range has all events of its times, even where the log is not in their 
   )
 })
 
-t.test('a range is exact where the log is in the order of time', async (t) => {
-  const { read } = await storeAt(t, [10, 20, 20, 20, 30])
-  t.same(await findSeqRange(read, { from: 20, to: 30 }), { first: 2, end: 5 })
-  t.same(await findSeqRange(read, {}), { first: 1, end: 6 })
-  t.same(await findSeqRange(read, { to: 10 }), { first: 1, end: 1 })
-  t.same(await findSeqRange(read, { from: 31 }), { first: 6, end: 6 })
-})
+t.test(
+  'a range is exact where the log is in the order of time',
+  { skip: skipOnPostgres('ranges are wider where the log may be out of order') },
+  async (t) => {
+    const { read } = await storeAt(t, [10, 20, 20, 20, 30])
+    t.same(await findSeqRange(read, { from: 20, to: 30 }), { first: 2, end: 5 })
+    t.same(await findSeqRange(read, {}), { first: 1, end: 6 })
+    t.same(await findSeqRange(read, { to: 10 }), { first: 1, end: 1 })
+    t.same(await findSeqRange(read, { from: 31 }), { first: 6, end: 6 })
+  },
+)

@@ -24,6 +24,14 @@ export function leastOf(...values: readonly unknown[]): RawBuilder<number> {
   return pickByEngine({ sqlite: sql<number>`min(${list})`, postgres: sql<number>`least(${list})` })
 }
 
+/** The number that the write before this one has given a row, in the same commit. The column is the key of the table. */
+export function newestNumberOf(table: string, column: string): RawBuilder<number> {
+  return pickByEngine({
+    sqlite: sql<number>`(select max(${sql.ref(column)}) from ${sql.table(table)})`,
+    postgres: sql<number>`currval(pg_get_serial_sequence(${sql.lit(table)}, ${sql.lit(column)}))`,
+  })
+}
+
 /** A slot of an integer or null, where nothing else tells PostgreSQL its type, or where it would be one of 32 bits. */
 export function integerOf<Value extends number | null>(slot: Value): RawBuilder<Value> {
   return pickByEngine({ sqlite: sql<Value>`${slot}`, postgres: sql<Value>`cast(${slot} as bigint)` })

@@ -19,7 +19,7 @@ export function delayForTests(read: Read): Read {
   if (seed === null) return read
   random ??= seededRandom(seed)
   const draw = random
-  const late = async <Result>(begin: () => Awaitable<Result>): Promise<Result> => {
+  const runLate = async <Result>(begin: () => Awaitable<Result>): Promise<Result> => {
     await delay(draw())
     const result = await begin()
     await delay(draw())
@@ -27,8 +27,10 @@ export function delayForTests(read: Read): Read {
   }
   const { together } = read
   return Object.assign(
-    <Row>(sql: string, parameters: readonly unknown[]) => late(() => read<Row>(sql, parameters)),
-    together === undefined ? {} : { together: (queries: Parameters<ReadTogether>[0]) => late(() => together(queries)) },
+    <Row>(sql: string, parameters: readonly unknown[]) => runLate(() => read<Row>(sql, parameters)),
+    together === undefined
+      ? {}
+      : { together: (queries: Parameters<ReadTogether>[0]) => runLate(() => together(queries)) },
   )
 }
 

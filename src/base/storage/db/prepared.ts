@@ -119,6 +119,14 @@ export function prepareWrite<Values extends object>(
   }
 }
 
+/** An insert of one new row: see `Write.isNewRow`. */
+export function prepareInsert<Row extends object>(
+  build: (builder: StatementBuilder<Row>) => Compilable,
+): (row: Row) => Write {
+  const write = prepareWrite(build)
+  return (row) => ({ ...write(row), isNewRow: true })
+}
+
 /** A value, or a promise of it. Await it in any case. */
 export type Awaitable<T> = T | Promise<T>
 

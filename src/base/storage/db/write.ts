@@ -10,6 +10,11 @@ export interface Write {
   readonly parameters: readonly unknown[]
   /** Rows that this statement must change. If it is absent, it may change any number. */
   readonly rows?: number
+  /**
+   * It inserts one row whose key is new, and no write that is under way depends on whether the row is there. So it may be made
+   * before the other writes of its commit, with the rows of other commits.
+   */
+  readonly isNewRow?: true
 }
 
 export interface CommitOptions {

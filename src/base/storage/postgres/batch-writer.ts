@@ -10,8 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.js'
 import type { WrittenBatch } from '../db/database.js'
 import { StorageFault, type Write } from '../db/write.js'
+import { planBatch, type RequestStatement } from './batch-plan.js'
 import { DatabaseTaken, type Fence } from './fence.js'
-import type { Statement } from './pipeline-run.js'
+import type { ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
 import { concernsAll, isMadeByLocks, isMiss, toStatement, toWriteError } from './write-errors.js'
@@ -34,7 +35,7 @@ const MAX_TRIES = 5
 const MAX_FAILED = 8
 
 interface Request {
-  readonly statements: readonly Statement[]
+  readonly statements: readonly RequestStatement[]
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -42,6 +43,7 @@ interface Request {
 interface WriterDeps {
   readonly fence: Fence
   readonly connection: PipelinedConnection
+  readonly manyRows: ManyRows
   /** Opens another connection, after the first one is lost. */
   readonly reconnect: () => Promise<PipelinedConnection>
   readonly log: Pick<Log, 'warn' | 'error'>
@@ -133,11 +135,13 @@ export class BatchWriter {
   /** Commits the requests that do not fail. */
   private async writeOthers(batch: readonly Request[], rejections: (() => void)[]): Promise<void> {
     let left = batch
+    let many: ManyRows | null = this.deps.manyRows
     for (let tries = 1; left.length > 0; ) {
       if (left.length > 1 && batch.length - left.length >= MAX_FAILED) return this.writeEach(left, rejections)
       const began = performance.now()
+      const plan = planBatch(left, many)
       try {
-        await this.connection.run([this.deps.fence.advance(), ...left.flatMap(({ statements }) => statements)])
+        await this.connection.run([this.deps.fence.advance(), ...plan.map(({ statement }) => statement)])
         return this.noteCommitted(left, performance.now() - began)
       } catch (error) {
         if (error instanceof ConnectionLost) {
@@ -148,7 +152,10 @@ export class BatchWriter {
         if (!(error instanceof ServerError || error instanceof UnsendableValue)) throw error
         if (error.statement === 0 && isMiss(error))
           throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
-        if (!concernsAll(error)) left = withoutFailed(left, error, rejections)
+        const owner = plan[error.statement - 1]?.owner
+        // One by one, the rows show whose fault it is.
+        if (owner === null) many = null
+        else if (!concernsAll(error)) left = withoutFailed(left, owner, error, rejections)
         else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
       }
     }
@@ -218,18 +225,15 @@ export class BatchWriter {
   }
 }
 
-/** Gives the requests but the one whose statement has failed. The first statement is the fence's. */
+/** Gives the requests but the one at `failed`. */
 function withoutFailed(
   batch: readonly Request[],
+  failed: number | undefined,
   error: ServerError | UnsendableValue,
   rejections: (() => void)[],
 ): readonly Request[] {
-  let first = 1
-  for (const [index, { statements, reject }] of batch.entries()) {
-    first += statements.length
-    if (error.statement >= first) continue
-    rejections.push(() => reject(toWriteError(error)))
-    return batch.toSpliced(index, 1)
-  }
-  throw error
+  const request = failed === undefined ? undefined : batch[failed]
+  if (failed === undefined || request === undefined) throw error
+  rejections.push(() => request.reject(toWriteError(error)))
+  return batch.toSpliced(failed, 1)
 }

@@ -17,6 +17,7 @@ import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { DatabaseTaken, Fence } from './fence.js'
+import { type ColumnTypes, ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import { toSought } from './wire-values.js'
@@ -64,7 +65,8 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     for (const listener of listeners) listener(batch)
   }
   const reconnect = () => servers.connect()
-  const writer = new BatchWriter({ fence, connection, reconnect, log, onTaken, onBatch })
+  const manyRows = new ManyRows(await readColumnTypes(connection))
+  const writer = new BatchWriter({ fence, connection, manyRows, reconnect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
   const announcements = new AnnouncementWatch(readers.read)
   return {
@@ -95,6 +97,13 @@ async function connectPrepared(servers: PostgresServers, { schema }: ConnectionS
     await connection.close()
     throw error
   }
+}
+
+async function readColumnTypes(connection: PipelinedConnection): Promise<ColumnTypes> {
+  const sql = `select table_name || '.' || column_name as place, data_type as type from information_schema.columns
+    where table_schema = current_schema()`
+  const [found] = await connection.run([{ sql, parameters: [] }])
+  return new Map(found?.rows.map(({ place, type }) => [String(place), String(type)]))
 }
 
 async function takeFence(connection: PipelinedConnection, holder: string, maxWait: number): Promise<Fence> {

@@ -6,7 +6,7 @@
  */
 import { toError } from '../../platform/errors.js'
 import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../db/write.js'
-import type { Statement } from './pipeline-run.js'
+import type { RequestStatement } from './batch-plan.js'
 import { ConnectionLost, ServerError, type UnsendableValue } from './server-errors.js'
 
 const DIVISION_BY_ZERO = '22012'
@@ -16,9 +16,8 @@ const classesOfOne = ['21', '22', '23', '42', 'P0']
 const MADE_BY_LOCKS = '40'
 
 /** The statement of a write. It fails if it changes another number of rows than it must. */
-export function toStatement({ sql, parameters, rows }: Write): Statement {
-  if (rows === undefined) return { sql, parameters }
-  return { sql: checkRows(sql, rows), parameters }
+export function toStatement({ sql, parameters, rows, isNewRow }: Write): RequestStatement {
+  return { sql: rows === undefined ? sql : checkRows(sql, rows), parameters, isNewRow: isNewRow === true }
 }
 
 export function checkRows(sql: string, rows: number): string {

@@ -4,7 +4,7 @@
  * The bytes are in `raw_messages`. They are immutable once accepted, and lists never read them.
  */
 import type { Selectable } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { prepareInsert, prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import { recipientCountColumns } from './recipient-counts.js'
 
@@ -49,7 +49,7 @@ const columns = [
   ...recipientCountColumns,
 ] as const satisfies readonly (keyof Email)[]
 
-export const insertEmail = prepareWrite<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))
+export const insertEmail = prepareInsert<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))
 
 export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),

@@ -1,7 +1,7 @@
 /** Stores one row for each recipient of an email: its status, and the result of the last attempt. */
 import type { Insertable, Selectable } from 'kysely'
 import type { Reason } from '../../../base/mail/reasons.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { prepareInsert, prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
@@ -14,7 +14,7 @@ type RecipientRow = Required<
   >
 >
 
-export const insertRecipient = prepareWrite<RecipientRow>(({ db, slot }) =>
+export const insertRecipient = prepareInsert<RecipientRow>(({ db, slot }) =>
   db.insertInto('recipients').values({
     id: slot('id'),
     email_id: slot('email_id'),

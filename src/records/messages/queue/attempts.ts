@@ -1,11 +1,11 @@
 /** The history of attempts. It never changes, and `explain` and the API read it. */
 import type { Insertable } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { prepareInsert, prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export type NewAttempt = Required<Omit<Insertable<Tables['attempts']>, 'seq'>>
 
-export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
+export const insertAttempt = prepareInsert<NewAttempt>(({ db, slot }) =>
   db.insertInto('attempts').values({
     workspace_id: slot('workspace_id'),
     email_id: slot('email_id'),

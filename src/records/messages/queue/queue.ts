@@ -8,7 +8,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
 import { integerOf, leastOf } from '../../../base/storage/db/dialect.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { prepareInsert, prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
 import type { Priority } from '../../../base/storage/tables/email-tables.js'
@@ -38,7 +38,7 @@ const columns = [
   'broadcast_id',
 ] as const satisfies readonly (keyof QueueEntry)[]
 
-export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))
+export const insertEntry = prepareInsert<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))
 
 interface Lease {
   readonly id: string

@@ -1,4 +1,5 @@
 /** Changes of the tables that caches hold are numbered, and each cache is dropped when a table that it reads has changed. */
+// Of SQLite alone: tables are listed in its words.
 import t from 'tap'
 import type { DomainName } from '../../../../src/base/mail/address.js'
 import { parseAddress } from '../../../../src/base/mail/address.js'

@@ -1,4 +1,5 @@
 /** Backup, restore, verify-data and the lock on the data folder. */
+// Of SQLite alone: its file is copied.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import SQLite from 'better-sqlite3'

@@ -2,6 +2,7 @@
  * Metrics after random histories: roll-ups are what counting anew gives, whatever happened to emails in which order,
  * those that were removed included. Each history is made with the writes of the program itself.
  */
+// Of SQLite alone: the recount is a repair of its file.
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import fc from 'fast-check'

@@ -1,4 +1,5 @@
 /** Deleted bytes are neither in the database file nor in its log: rows, large values, free pages, erased workspaces. */
+// Of SQLite alone: its log is a file.
 import { existsSync, readFileSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import t from 'tap'

@@ -1,4 +1,5 @@
 /** What `verify-data` finds in the counts of a broadcast and in reports about domains. `backup.test.ts` and the tests of each part have the rest. */
+// Of SQLite alone: its file is verified.
 import t from 'tap'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'

@@ -1,4 +1,5 @@
 /** The schema in PostgreSQL: tables are those of SQLite, and the same writes give the same totals and follow-up changes. */
+// Of SQLite alone: both engines are opened here.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import SQLite from 'better-sqlite3'

@@ -12,6 +12,7 @@ import { preparedStatements, type Read } from '../../../../src/base/storage/db/p
 import type { Write } from '../../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
 import { createSchema } from '../../../../src/base/storage/postgres/create-schema.js'
+import { ManyRows } from '../../../../src/base/storage/postgres/many-rows.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import { type InboundFilter, listInbound } from '../../../../src/records/messages/inbound/inbound-list.js'
 import { listEntries } from '../../../../src/records/messages/queue/queue-admin.js'
@@ -46,6 +47,23 @@ t.test('PostgreSQL takes every statement of the program', { skip: withoutPostgre
     t.same(await refusedOf(client, statements), [])
     t.same(await shortIntegers(client), [], 'no value is cut to 32 bits')
     t.same(await walksOf(client), [], 'an index serves each condition on a table that grows')
+  })
+
+  await t.test('inserts of many rows', async (t) => {
+    const columns = await client.query<{ place: string; type: string }>(
+      `select table_name || '.' || column_name as place, data_type as type from information_schema.columns
+        where table_schema = current_schema()`,
+    )
+    const many = new ManyRows(new Map(columns.rows.map(({ place, type }) => [place, type])))
+    const joined = preparedStatements.flatMap((compile) => {
+      const sql = compile()
+      const parameters = new Set(sql.match(/\$\d+/g))
+      return many.join(sql, [[...parameters].map(() => null)])?.sql ?? []
+    })
+    const tables = joined.map((sql) => /"(\w+)"/.exec(sql)?.[1] ?? '')
+    for (const table of ['emails', 'recipients', 'queue', 'attempts', 'events', 'unsubscribe_links'])
+      t.ok(tables.includes(table), table)
+    t.same(await refusedOf(client, joined, 'many'), [])
   })
 
   await t.test('statements that are built for one use', async (t) => {
@@ -95,14 +113,14 @@ function inboundFilters(): readonly InboundFilter[] {
 }
 
 /** Tells why the server refuses statements. Those of which it makes no plan, such as an unknown key of a conflict, too. */
-async function refusedOf(client: pg.Client, statements: readonly string[]): Promise<readonly string[]> {
+async function refusedOf(client: pg.Client, statements: readonly string[], prefix = 's'): Promise<readonly string[]> {
   const refused: string[] = []
   // With this, a plan walks through a table only if no index serves.
   await client.query('set plan_cache_mode = force_generic_plan; set enable_seqscan = off')
   for (const [at, sql] of statements.entries()) {
     try {
-      await client.query(`prepare s${at} as ${sql}`)
-      await planOf(client, `s${at}`)
+      await client.query(`prepare ${prefix}${at} as ${sql}`)
+      await planOf(client, `${prefix}${at}`)
     } catch (error) {
       refused.push(`${String(error)}: ${sql}`)
     }

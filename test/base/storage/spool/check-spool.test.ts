@@ -1,4 +1,5 @@
 /** Bytes that are not where the rows say, or are not those that were written. */
+// Of SQLite alone: bytes of messages are in files.
 import { rmSync, truncateSync } from 'node:fs'
 import t from 'tap'
 import { spoolFile, spoolFolder } from '../../../../src/base/storage/db/spool-files.js'

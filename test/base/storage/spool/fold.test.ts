@@ -2,6 +2,7 @@
  * Bytes of spool files that come back into their rows: in place, in a backup, which is one file, and by the restore of a
  * database that was put aside with its spool.
  */
+// Of SQLite alone: bytes of messages are in files.
 import { existsSync, readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,4 +1,5 @@
 /** Messages in spool files through the writer thread: stored, read, and what a batch that fails leaves. */
+// Of SQLite alone: bytes of messages are in files.
 import { appendFileSync, rmSync } from 'node:fs'
 import t from 'tap'
 import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'

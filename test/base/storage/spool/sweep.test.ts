@@ -1,4 +1,5 @@
 /** Deleted bytes are overwritten, files without rows removed, and not while another process reads them. */
+// Of SQLite alone: bytes of messages are in files.
 import { appendFileSync } from 'node:fs'
 import t from 'tap'
 import { spoolFile, spoolFolder } from '../../../../src/base/storage/db/spool-files.js'

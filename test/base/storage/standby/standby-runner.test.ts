@@ -1,4 +1,5 @@
 /** The process of the standby is started again when it was killed, and when it hangs. */
+// Of SQLite alone: its log is followed.
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'

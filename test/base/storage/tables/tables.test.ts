@@ -1,4 +1,5 @@
 /** The table types against the schema, the erasure of a workspace, and the disk guard. */
+// Of SQLite alone: tables are listed in its words.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
 /** Group commit, on one connection and through the writer thread. */
+// Of SQLite alone: its writer is a thread.
 import { deepStrictEqual as deepEqual } from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'

@@ -1,4 +1,5 @@
 /** Records of sending domains as the checks see them, from a database with domains and a literal zone. */
+// Of SQLite alone: its file is opened by others too.
 import t, { type Test } from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
 import type { CheckDeps } from '../../../../src/operations/doctor/check.js'

@@ -1,4 +1,5 @@
 /** The counts of a warm-up in memory and on disk: over days, restarts, crashes and changes of the operator. */
+// Of SQLite alone: it makes thousands of commits one after the other, which say nothing about the engine.
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'

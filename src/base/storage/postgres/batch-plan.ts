@@ -1,0 +1,69 @@
+/**
+ * The statements of a batch in the order in which they run, and whose each one is.
+ *
+ * Rows that are new go first, those of all requests in one statement for each kind. Everything else follows, request by request. Kinds
+ * stand in the order that the requests give them; a row that would leave this order stays with its request.
+ */
+import type { ManyRows } from './many-rows.js'
+import type { Statement } from './pipeline-run.js'
+
+/** A statement of a request. */
+export interface RequestStatement extends Statement {
+  /** See `Write.isNewRow`. */
+  readonly isNewRow: boolean
+}
+
+/** Fewer rows than these go one by one, which costs less then. */
+const MIN_ROWS = 5
+
+interface Planned {
+  readonly statement: Statement
+  /** The place of its request in the batch. Null if it has rows of several requests. */
+  readonly owner: number | null
+}
+
+type Requests = readonly { readonly statements: readonly RequestStatement[] }[]
+
+/** `many` is null if each row is to be inserted by itself. */
+export function planBatch(requests: Requests, many: ManyRows | null): readonly Planned[] {
+  const kinds = many === null || requests.length < MIN_ROWS ? [] : orderKinds(requests)
+  const joined: Planned[] = []
+  const taken = new Set<RequestStatement>()
+  for (const { sql, members } of kinds) {
+    if (members.length < MIN_ROWS) continue
+    const statement = many?.join(
+      sql,
+      members.map(({ parameters }) => parameters),
+    )
+    if (statement === null || statement === undefined) continue
+    joined.push({ statement, owner: null })
+    for (const member of members) taken.add(member)
+  }
+  const others = requests.flatMap(({ statements }, owner) =>
+    statements.filter((statement) => !taken.has(statement)).map((statement) => ({ statement, owner })),
+  )
+  return [...joined, ...others]
+}
+
+interface Kind {
+  readonly sql: string
+  readonly members: RequestStatement[]
+}
+
+/** Each kind comes after those that stand before it in a request. */
+function orderKinds(requests: Requests): readonly Kind[] {
+  const kinds: Kind[] = []
+  for (const { statements } of requests) {
+    let last = -1
+    for (const statement of statements) {
+      if (!statement.isNewRow) continue
+      const at = kinds.findIndex(({ sql }) => sql === statement.sql)
+      if (at === -1) kinds.splice(++last, 0, { sql: statement.sql, members: [statement] })
+      else if (at >= last) {
+        kinds[at]?.members.push(statement)
+        last = at
+      }
+    }
+  }
+  return kinds
+}

@@ -24,6 +24,8 @@ export class UnusableTarget extends Error {
 
 /** Milliseconds without a byte from the server: an index of a long table may be read for a while. */
 const MAX_SILENCE = 600_000
+/** Milliseconds. The server needs a moment to notice that an earlier copy was killed. */
+const MAX_LOCK = 3_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 const ownTables = ['kysely_migration', 'kysely_migration_lock', 'fence', 'copying']
@@ -56,7 +58,7 @@ export class CopyTarget {
    * @throws UnusableTarget, NoServer
    */
   static async open(settings: ConnectionSettings, tables: readonly CopiedTable[], source: string): Promise<CopyTarget> {
-    const limits = { statement: 0, silence: MAX_SILENCE, idleInTransaction: 0 }
+    const limits = { statement: 0, lock: MAX_LOCK, silence: MAX_SILENCE, idleInTransaction: 0 }
     const connection = await new PostgresServers(settings).connect(limits)
     const target = new CopyTarget(connection, settings.schema, tables)
     try {

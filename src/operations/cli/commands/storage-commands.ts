@@ -4,6 +4,7 @@ import { errorMessageOf } from '../../../base/platform/errors.js'
 import { copyStorage, type TableReport } from '../../../base/storage/copy/copy-storage.js'
 import { UnusableTarget } from '../../../base/storage/copy/copy-target.js'
 import { DataFolderHeld, lockDataFolder } from '../../../base/storage/db/data-lock.js'
+import { LostBytes } from '../../../base/storage/db/write.js'
 import { checkServer } from '../../../base/storage/postgres/check-server.js'
 import { connectionSettingsOf } from '../../../base/storage/postgres/configured-server.js'
 import { NoServer } from '../../../base/storage/postgres/connect.js'
@@ -89,6 +90,9 @@ function describeCopy(tables: readonly TableReport[], { schema }: ConnectionSett
   }
 }
 
+const CURE_OF_LOSS =
+  'so the copy is unfinished: restore a backup from before the damage, or run the command again when the message is older than retention.messages'
+
 /** A fault that the operator can fix has its own text; any other error is a bug. */
 async function withCopyErrors(work: () => Promise<Answer>): Promise<Answer> {
   try {
@@ -98,6 +102,7 @@ async function withCopyErrors(work: () => Promise<Answer>): Promise<Answer> {
     if (error instanceof ConnectionSettingsError || error instanceof NoServer) {
       throw new CommandFailed(nameOptions(errorMessageOf(error)))
     }
+    if (error instanceof LostBytes) throw new CommandFailed(`${error.message}; ${CURE_OF_LOSS}`)
     if (error instanceof ConnectionLost || error instanceof ServerError) {
       throw new CommandFailed(`${error.message}; the copy is unfinished: run the command again, which begins anew`)
     }

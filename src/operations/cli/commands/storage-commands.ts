@@ -56,7 +56,7 @@ function readTarget({ options, config: { storage } }: Call, url: string): Connec
 }
 
 const WAY_BACK =
-  'to go back, remove storage.url and start the daemon: the SQLite database is as it was, without what came in since'
+  'to go back, remove storage.url and start the daemon: the SQLite database is as it was, without what came in since, and sends what was queued'
 
 function describeCopy(tables: readonly TableReport[], { schema }: ConnectionSettings, url: string): Answer {
   const failed = tables.some(({ isSame }) => !isSame)

@@ -218,40 +218,44 @@ t.test('two copies at once: the second one is refused', { skip }, async (t) => {
   })
 })
 
-/** Runs a statement on the target at the first message that matches, and lets the copy wait for it. */
-async function copyWith(file: string, settings: ConnectionSettings, sql: string) {
-  const connection = await new PostgresServers(settings).connect()
-  let work: Promise<unknown> | undefined
-  const onProgress = (said: string): void => {
-    if (said.startsWith('comparing')) work ??= connection.run([{ sql, parameters: [] }])
-  }
-  try {
-    return await copyStorage({ file, settings, onProgress })
-  } finally {
-    await work
-    await connection.close()
-  }
+/** Copies to a schema in which a row of `zone_serial` has a further effect. */
+async function copyWith(t: Test, file: string, settings: ConnectionSettings, effect: string) {
+  await copyUntil(t, file, settings, /^copying/)
+  await runOn(settings, `create or replace rule more as on insert to zone_serial do also ${effect}`)
+  return copyStorage({ file, settings })
 }
 
 t.test('a copy that differs is not finished', { skip }, async (t) => {
   const settings = await newTarget(t)
   const file = await makeSmallFile(t)
-  const changed = await copyWith(file, settings, 'update zone_serial set id = 7')
+  const changed = await copyWith(t, file, settings, 'update zone_serial set serial = serial + 1')
   t.same(
     changed.filter(({ isSame }) => !isSame).map(({ table, rows, stored }) => [table, rows, stored]),
     [['zone_serial', 1, 1]],
   )
-  const removed = await copyWith(file, settings, 'delete from zone_serial')
+  const removed = await copyWith(t, file, settings, 'delete from zone_serial')
   t.match(removed.at(-1), { table: 'zone_serial', rows: 1, stored: 0, isSame: false })
   await t.rejects(openPostgresStore({ settings, connections: 1 }), UnfinishedCopy)
 })
 
-t.test('a daemon that begins meanwhile makes the copy fail', { skip }, async (t) => {
+t.test('a daemon that begins in the meantime makes the copy fail', { skip }, async (t) => {
   const settings = await newTarget(t)
   const file = await makeSmallFile(t)
   const begin = `insert into fence values ('daemon', 0, 1, 0, 'x', now())`
-  await t.rejects(copyWith(file, settings, begin), UnusableTarget)
+  await t.rejects(copyWith(t, file, settings, begin), UnusableTarget)
   await t.rejects(openPostgresStore({ settings, connections: 1 }), UnfinishedCopy)
+})
+
+t.test('a daemon that begins when a copy has just begun finds it', { skip }, async (t) => {
+  const settings = await newTarget(t)
+  await copyStorage({ file: await makeSmallFile(t), settings })
+  await runOn(
+    settings,
+    `create function begin_copy() returns trigger language plpgsql as $$ begin
+      update copying set finished_at = null; return null; end $$`,
+  )
+  await runOn(settings, 'create trigger begin_copy after insert on fence execute function begin_copy()')
+  await t.rejects(openPostgres(daemonOptions(settings)), UnfinishedCopy)
 })
 
 t.test('an installation of two workspaces', { skip }, async (t) => {

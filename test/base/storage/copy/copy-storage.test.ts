@@ -56,8 +56,9 @@ async function makeFile(t: Test, work: (database: Database) => Promise<void>): P
 function makeSmallFile(t: Test): Promise<string> {
   return makeFile(t, async ({ read, commit }) => {
     const row = rowOf(read)
-    for (let n = 0; n < 600; n++) await commit([await row('events', { type: 'email.sent', data: '{}' })])
-    await commit(await storeMessage(read, 'em_1'))
+    const writes = await storeMessage(read, 'em_1')
+    for (let n = 0; n < 600; n++) writes.push(await row('events', { type: 'email.sent', data: '{}' }))
+    await commit(writes)
   })
 }
 

@@ -3,15 +3,20 @@
  *
  * Runs alone: it sets the engine of its process.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import { Client } from 'pg'
+import t, { type Test } from 'tap'
 import { lockDataFolder } from '../../../../src/base/storage/db/data-lock.js'
 import { useEngine } from '../../../../src/base/storage/db/engine.js'
-import { createInstallation, setUpWorkspace } from '../../../helpers/cli/command-line.js'
+import { createInstallation, programFile, setUpWorkspace } from '../../../helpers/cli/command-line.js'
 import { runCommand, writeConfiguration } from '../../../helpers/daemon/test-daemon.js'
 import { stopServer, temporaryPostgres } from '../../../helpers/database/postgres-database.js'
+import { plainNode } from '../../../helpers/programs/plain-node.js'
 import { withoutPostgres } from '../../../helpers/programs/postgres.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 t.teardown(stopServer)
 t.beforeEach(() => useEngine('sqlite'))
@@ -69,4 +74,39 @@ t.test('an installation is copied, and goes on from there', { skip: withoutPostg
   t.match(onServer.out, workspaceId)
   useEngine('sqlite')
   t.equal((await run('workspace', 'list')).out, before.out, 'SQLite has what it had')
+})
+
+async function connectTo(t: Test, url: string): Promise<Client> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+  return client
+}
+
+t.test('a copy that was killed is made again', { skip: withoutPostgres }, async (t) => {
+  const { run, folder, config } = createInstallation(t)
+  await setUpWorkspace(run)
+  const url = await temporaryPostgres(t)
+  const words = ['storage', 'copy', '--to', url, '--schema', 'copied']
+  t.equal((await run(...words)).status, 0)
+  const client = await connectTo(t, url)
+  await client.query('create rule slow as on insert to copied.zone_serial do also select pg_sleep(3)')
+  const killed = spawn('env', plainNode(programFile, ...words, '--config', config), { detached: true })
+  const isAsleep = `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
+  await waitUntil('the last table is copied', async () => (await client.query(isAsleep)).rowCount === 1)
+  process.kill(-(killed.pid ?? 0), 'SIGKILL')
+  await once(killed, 'close')
+  await client.query('drop rule slow on copied.zone_serial')
+  t.match((await client.query('select count(*) as rows from copied.workspaces')).rows, [{ rows: '1' }])
+
+  mkdirSync(join(folder, 'other'))
+  const { file } = writeConfiguration(join(folder, 'other'), { settings: { storage: { url, schema: 'copied' } } })
+  const refused = {
+    status: 1,
+    err: /^posthorn: storage\.url: the schema copied has a copy from SQLite .* not finished/,
+  }
+  t.match(await runCommand(['workspace', 'list', '--config', file]), refused)
+  useEngine('sqlite')
+  t.equal((await run(...words)).status, 0)
+  t.equal((await runCommand(['workspace', 'list', '--config', file])).status, 0)
 })

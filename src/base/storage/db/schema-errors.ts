@@ -34,3 +34,14 @@ export class EarlierDatabase extends Error {
     )
   }
 }
+
+/** A copy from SQLite has not filled the database of a server entirely. */
+export class UnfinishedCopy extends Error {
+  override name = 'UnfinishedCopy'
+
+  constructor(schema: string, since: string) {
+    super(
+      `storage.url: the schema ${schema} has a copy from SQLite that began at ${since} and is not finished: run "posthorn storage copy" again, which begins anew; or remove storage.url to go on with SQLite`,
+    )
+  }
+}

@@ -23,6 +23,8 @@ const questions = `select current_setting('server_version_num')::integer as vers
 interface Server {
   readonly versionName: string
   readonly problems: readonly string[]
+  /** Those of the problems with which no data can be stored there as it is. */
+  readonly refusals: readonly string[]
 }
 
 /** Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible. */
@@ -35,28 +37,38 @@ export async function checkServer(settings: ConnectionSettings): Promise<Server>
   }
 }
 
+/** Something that may be wrong, and what the operator is told then. */
+type Finding = readonly [isWrong: boolean, text: string]
+
 async function judge(connection: PipelinedConnection, schema: string): Promise<Server> {
   const [answer] = await connection.run([{ sql: questions, parameters: [schema] }])
   const { version, version_name: name, encoding, fsync, ...more } = answer?.rows[0] ?? {}
   const { full_pages: fullPages, synchronous_commit: synchronousCommit } = more
   const { has_schema: hasSchema, may_create: mayCreate, user_name: user, database_name: database } = more
   const object = hasSchema === 1 ? `schema ${schema}` : `database "${String(database)}"`
-  const findings: readonly (readonly [boolean, string])[] = [
+  const unusable: readonly Finding[] = [
     [Number(version) < MIN_VERSION, `the server is version ${String(name)}; allowed: 15 or newer`],
     [
       encoding !== 'UTF8',
       `the database has the encoding ${String(encoding)}; allowed: UTF8 (create database … encoding 'UTF8')`,
-    ],
-    [fsync !== 'on', 'fsync is off, so a crash of the machine loses mail: set fsync = on'],
-    [fullPages !== 'on', 'full_page_writes is off, so a crash may damage the database: set full_page_writes = on'],
-    [
-      synchronousCommit === 'off' || synchronousCommit === 'local',
-      `synchronous_commit is ${String(synchronousCommit)}, so acknowledged mail may be lost; allowed: on, remote_apply, remote_write`,
     ],
     [
       mayCreate !== 1,
       `the user "${String(user)}" may create nothing in the ${object}: grant create on ${object} to "${String(user)}"`,
     ],
   ]
-  return { versionName: String(name), problems: findings.flatMap(([isWrong, text]) => (isWrong ? [text] : [])) }
+  const unsafe: readonly Finding[] = [
+    [fsync !== 'on', 'fsync is off, so a crash of the machine loses mail: set fsync = on'],
+    [fullPages !== 'on', 'full_page_writes is off, so a crash may damage the database: set full_page_writes = on'],
+    [
+      synchronousCommit === 'off' || synchronousCommit === 'local',
+      `synchronous_commit is ${String(synchronousCommit)}, so acknowledged mail may be lost; allowed: on, remote_apply, remote_write`,
+    ],
+  ]
+  const refusals = textsOf(unusable)
+  return { versionName: String(name), refusals, problems: [...refusals, ...textsOf(unsafe)] }
+}
+
+function textsOf(findings: readonly Finding[]): readonly string[] {
+  return findings.flatMap(([isWrong, text]) => (isWrong ? [text] : []))
 }

@@ -6,6 +6,7 @@
  */
 import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
+import { copyMarkTable } from './copy-mark.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
@@ -40,7 +41,7 @@ const fence = `create table fence (
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...migrationTables, fence],
+    ...[...migrationTables, fence, copyMarkTable],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

@@ -16,6 +16,7 @@ import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
+import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
 import { DatabaseTaken, Fence } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
@@ -52,11 +53,11 @@ interface DaemonOptions extends PostgresOptions {
 
 /** Throws `DatabaseTaken` while another daemon works on the database. */
 export async function openPostgres(options: DaemonOptions): Promise<Database> {
-  const { settings, connections, holder, log, onTaken, maxWait = TAKE_WAIT } = options
+  const { settings, connections, log, onTaken } = options
   useEngine('postgres')
   const servers = new PostgresServers(settings)
   const connection = await connectPrepared(servers, settings)
-  const fence = await takeFence(connection, holder, maxWait).catch(async (error: unknown) => {
+  const fence = await beginWork(connection, options).catch(async (error: unknown) => {
     await connection.close()
     throw error
   })
@@ -106,6 +107,18 @@ async function readColumnTypes(connection: PipelinedConnection): Promise<ColumnT
   return new Map(found?.rows.map(({ place, type }) => [String(place), String(type)]))
 }
 
+/** From now on the data is no mere copy of an SQLite database. */
+async function beginWork(
+  connection: PipelinedConnection,
+  { settings: { schema }, holder, maxWait = TAKE_WAIT }: DaemonOptions,
+): Promise<Fence> {
+  const fence = await takeFence(connection, holder, maxWait)
+  const [, copies] = await connection.run([forgetCopy, findUnfinishedCopy])
+  // One that began a moment ago. It finds the fence, and fails.
+  refuseUnfinishedCopy(copies, schema)
+  return fence
+}
+
 async function takeFence(connection: PipelinedConnection, holder: string, maxWait: number): Promise<Fence> {
   const end = performance.now() + maxWait
   for (;;) {
@@ -135,7 +148,7 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
     measure: () => measureDatabase(readers.read),
     commit: async (writes) => {
       try {
-        await connection.run(announced(writes, announcement).map(toStatement))
+        await connection.run([...announced(writes, announcement).map(toStatement), forgetCopy])
       } catch (error) {
         throw toWriteError(error)
       }

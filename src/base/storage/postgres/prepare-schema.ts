@@ -7,6 +7,7 @@
  */
 import { migrations } from '../db/migrations.js'
 import { NewerDatabase } from '../db/schema-errors.js'
+import { findUnfinishedCopy, refuseUnfinishedCopy } from './copy-mark.js'
 import { createSchema, migrateSchema } from './create-schema.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ServerError } from './server-errors.js'
@@ -14,7 +15,7 @@ import { ServerError } from './server-errors.js'
 const appliedMigrations = `select name from kysely_migration order by name`
 const hasTables = `select to_regclass($1) is not null as present, to_regnamespace($2) is not null as has_schema`
 
-/** Throws `NewerDatabase`. */
+/** Throws `NewerDatabase` or `UnfinishedCopy`. */
 export async function prepareSchema(connection: PipelinedConnection, schema: string): Promise<void> {
   try {
     await bringUpToDate(connection, schema)
@@ -48,7 +49,8 @@ async function listPending(
   ])
   const { present, has_schema: hasSchema } = found?.rows[0] ?? {}
   if (present !== 1) return hasSchema === 1 ? null : 'no schema'
-  const [listed] = await connection.run([{ sql: appliedMigrations, parameters: [] }])
+  const [listed, copies] = await connection.run([{ sql: appliedMigrations, parameters: [] }, findUnfinishedCopy])
+  refuseUnfinishedCopy(copies, schema)
   const applied = new Set(listed?.rows.map(({ name }) => String(name)))
   const unknown = [...applied].filter((name) => !(name in migrations))
   if (unknown.length > 0) throw new NewerDatabase(`the schema ${schema}`, unknown)

@@ -9,10 +9,11 @@ import type { PreparedRead, Read } from '../db/prepared.js'
 
 /** Fails with `LostBytes` where a spool file lacks them, or they are not those that were written to one. */
 export function storedBytes(): RawBuilder<Buffer> {
-  return pickByEngine({ sqlite: bytesInSpoolOrRow, postgres: sql<Buffer>`raw` })
+  return pickByEngine({ sqlite: sql.raw<Buffer>(BYTES_IN_SPOOL_OR_ROW), postgres: sql<Buffer>`raw` })
 }
 
-const bytesInSpoolOrRow = sql<Buffer>`case
+/** The same as a word of SQLite. */
+export const BYTES_IN_SPOOL_OR_ROW = `case
   when spool_file is not null then spooled_bytes(spool_file, spool_at, spool_bytes, spool_crc)
   when spool_crc is not null then checked_bytes(raw, spool_crc) else raw end`
 

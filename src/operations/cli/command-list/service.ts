@@ -7,6 +7,7 @@ const loadBackup = () => import('../commands/backup-command.js')
 const loadRestore = () => import('../commands/restore-command.js')
 const loadVerifyData = () => import('../commands/verify-data-command.js')
 const loadStandby = () => import('../commands/standby-commands.js')
+const loadStorage = () => import('../commands/storage-commands.js')
 const loadTop = () => import('../commands/top-command.js')
 const loadDoctor = () => import('../commands/doctor.js')
 const loadReload = () => import('../commands/reload.js')
@@ -82,6 +83,14 @@ export const serviceCommands: readonly Command[] = [
     options: { 'hold-queue': 'boolean' },
     needsFiles: true,
     run: async (call) => (await loadStandby()).restore(call),
+  },
+  {
+    name: 'storage copy',
+    usage: '--to URL [--password-file FILE] [--ca-file FILE] [--schema NAME]',
+    summary: 'copy the database to PostgreSQL and compare the copy; stop the daemon first',
+    options: { to: 'string', 'password-file': 'string', 'ca-file': 'string', schema: 'string' },
+    needsFiles: true,
+    run: async (call) => (await loadStorage()).copy(call),
   },
   {
     name: 'top',

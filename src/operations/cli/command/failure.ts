@@ -2,14 +2,19 @@
 import { Refusal } from '../../../base/mail/refusal.js'
 import { errorCodeOf } from '../../../base/platform/errors.js'
 import { DataFolderHeld } from '../../../base/storage/db/data-lock.js'
-import { DevelopmentDatabase, EarlierDatabase, NewerDatabase } from '../../../base/storage/db/schema-errors.js'
+import {
+  DevelopmentDatabase,
+  EarlierDatabase,
+  NewerDatabase,
+  UnfinishedCopy,
+} from '../../../base/storage/db/schema-errors.js'
 import { LostBytes, StorageFault } from '../../../base/storage/db/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { adviseUser, currentUser, startedAsRoot } from './process-user.js'
 
 const fixableErrors = [
   ...[Refusal, CommandFailed, DataFolderHeld, LostBytes],
-  ...[DevelopmentDatabase, EarlierDatabase, NewerDatabase],
+  ...[DevelopmentDatabase, EarlierDatabase, NewerDatabase, UnfinishedCopy],
 ]
 
 interface Failure {

@@ -37,7 +37,7 @@ export class SharedAnswers {
 
   private async readPaced(): Promise<void> {
     const rest = this.lastReadAt + READ_INTERVAL - performance.now()
-    if (rest > 0) await pause(rest, undefined, { ref: false })
+    if (rest > 0) await pause(rest)
     this.lastReadAt = performance.now()
     this.answers = await this.deps.rows.readAll()
   }

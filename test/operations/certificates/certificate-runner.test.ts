@@ -126,7 +126,7 @@ t.test('a failure of one daemon has the other wait too, and a request does not w
   one.runner.start(ignore)
   await waitUntil('the failure', async () => (await readState(database.read, name)).record.fault)
   two.runner.start(ignore)
-  await waitUntil('what the first has stored', () => two.runner.list()[0]?.last_fault === 'caa: forbidden')
+  await waitUntil('what the first has stored', () => two.runner.list()[0]?.last_fault)
   await two.look()
   t.equal(orders, 1)
   await database.commit([requestRenewal({ name, now: Date.now() })])

@@ -42,7 +42,7 @@ t.test('a certificate of another daemon is served once it is loaded, and so is t
   const second = await contextOf(served, name)
   t.ok(second)
   t.not(second, first)
-  t.equal(await contextOf(served, other), null)
+  t.equal(await contextOf(served, other), undefined)
   await commit([removeExpired({ name, now: Number.MAX_SAFE_INTEGER })])
   t.equal(await contextOf(served, name), second)
   await served.load()

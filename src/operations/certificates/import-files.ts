@@ -1,6 +1,6 @@
 /**
  * Takes the files over that an earlier version kept in `tls/acme` of the data folder, so that no certificate is ordered
- * anew. What is in the database already stays. The folder is removed afterwards: no key lies in two places.
+ * again. What is in the database already stays. The folder is removed afterwards: no key lies in two places.
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

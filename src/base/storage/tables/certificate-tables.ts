@@ -53,6 +53,6 @@ export interface AcmeChallengesTable {
   token: string
   /** The key authorization. */
   answer: string
-  /** From then on nobody asks for it. */
+  /** From then on no server asks for it. */
   expires_at: Timestamp
 }

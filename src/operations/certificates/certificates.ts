@@ -131,11 +131,6 @@ export class Certificates {
     runner.start(() => watch.start())
   }
 
-  /** Has the orders look at once: names may have changed, or a renewal was asked for. */
-  private wake(): void {
-    this.runner?.wake()
-  }
-
   /** Another process has changed these tables. What it changed is served when it resolves. */
   async madeElsewhere(changed: ReadonlySet<FollowedTable>): Promise<void> {
     const { hostname } = this.deps.config.service
@@ -145,7 +140,8 @@ export class Certificates {
       if (pair !== null) this.useDefault(pair)
     }
     if (changed.has('acme_names')) this.runner?.drop()
-    this.wake()
+    // Names may have changed, or a renewal was asked for.
+    this.runner?.wake()
   }
 
   /** Those from the ACME server; empty without one. */

@@ -139,6 +139,7 @@ const records = (dkim) => ({
       ...{ text: 'there is no PTR record', remedy: '[]' },
     },
   ],
+  acme_names: [{ name: 'posthorn.a.test', orders: '[]', issued: '[]' }],
 })
 
 /** An erasure would remove the workspace. */

@@ -1,8 +1,8 @@
 /** What happens to certificates in time: renewal, failures, a lost account, a kill, an expiry that comes near. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import t from 'tap'
-import { CertificateFiles } from '../../src/operations/certificates/certificate-files.js'
+import { AccountRows } from '../../src/operations/certificates/account-rows.js'
 import { setOperatorWorkspace } from '../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { writeConfiguration } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
@@ -111,13 +111,13 @@ t.test('an account that was deactivated is replaced by a new one', { ...options 
   const pebble = await startPebble(t)
   const app = await acmeDaemon(t, pebble, { zone: alone })
   await waitUntilIssued(app, [HOST])
-  const files = new CertificateFiles(app.config.service.data_dir)
-  const account = await files.readAccount(new URL(pebble.directory))
+  const accounts = new AccountRows(app.daemon.database)
+  const account = await accounts.readAccount(new URL(pebble.directory))
   t.ok(account)
   await pebble.deactivate(account?.key ?? '', account?.url ?? '')
   const renewed = await app.cli('certificates', 'renew', HOST)
   t.match(renewed, { status: 0 }, renewed.err)
-  const replaced = await files.readAccount(new URL(pebble.directory))
+  const replaced = await accounts.readAccount(new URL(pebble.directory))
   t.not(replaced?.url, account?.url)
   t.not(replaced?.key, account?.key)
 })
@@ -144,14 +144,14 @@ t.test('after SIGKILL in the middle of an order, the order goes on', { ...option
   const { file } = writeConfiguration(folder, { settings })
   const at = { folder, dataDir: join(folder, 'data'), file }
   const first = await serve(t, at)
-  const order = await waitUntil('the order', () => readOrNull(join(folder, `data/tls/acme/${HOST}/order.json`)), 60_000)
+  const stored = (sql: string): unknown => readValue(join(folder, 'data/posthorn.db'), sql)
+  const order = await waitUntil('the order', () => stored('select order_key from acme_names') ?? false, 60_000)
   first.signal('SIGKILL')
   await first.ended
   const second = await serve(t, at)
   await second.waitForLog(({ msg }) => msg === 'a certificate was issued')
   t.equal(pebble.listLines('orders in the db').length, 1, 'it was not ordered again')
-  const stored = readFileSync(join(folder, `data/tls/acme/${HOST}/certificate.pem`), 'utf8')
-  t.ok(stored.startsWith((JSON.parse(order) as { readonly key: string }).key), 'the key of the first process')
+  t.equal(stored('select private_key from acme_certificates'), order, 'the key of the first process')
   t.equal((await readServed(second.apiPort, HOST, await pebble.readRoot())).subjectaltname, `DNS:${HOST}`)
   const listed = await runInProcess(at, 'certificates', '--json')
   t.match(JSON.parse(listed.stdout), { data: [{ name: HOST, state: 'valid', days: 89, last_fault: null }] })
@@ -180,10 +180,16 @@ t.test(
   },
 )
 
-function readOrNull(file: string): string | null {
+/** Undefined if there is no database yet, or no row. */
+function readValue(file: string, sql: string): unknown {
   try {
-    return readFileSync(file, 'utf8')
+    const db = new SQLite(file, { readonly: true })
+    try {
+      return db.prepare(sql).pluck().get()
+    } finally {
+      db.close()
+    }
   } catch {
-    return null
+    return undefined
   }
 }

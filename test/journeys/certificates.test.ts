@@ -1,9 +1,16 @@
 /** Certificates from an ACME server, through the whole daemon, with Pebble as the server. */
-import { readdirSync, statSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
+import { parseDomainName } from '../../src/base/mail/address.js'
+import { databaseFile, openStore } from '../../src/base/storage/open.js'
+import { storeCertificate, toCertificateRow } from '../../src/operations/certificates/certificate-rows.js'
+import { createSelfSigned } from '../helpers/certificates.js'
+import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { temporaryFolder } from '../helpers/database/database.js'
 import { skipWithoutPebble, startPebble } from '../helpers/programs/pebble.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -40,12 +47,9 @@ t.test(
     }
     t.equal((await readServed(apiPort(app), 'else.test')).subjectaltname, `DNS:${HOST}`, 'the default')
 
-    const folder = join(app.folder, 'data/tls/acme')
-    for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-      const { mode } = statSync(join(folder, path))
-      t.equal(mode & 0o077, 0, path)
-      t.notMatch(path, /\.new$|order\.json$/)
-    }
+    t.equal(existsSync(join(app.folder, 'data/tls/acme')), false, 'everything is in the database')
+    t.same(await app.rows('select name from acme_names where order_url is not null'), [])
+    t.same(await app.rows('select token from acme_challenges'), [])
     t.match(findView(app, 'posthorn.other.test'), {
       state: 'none',
       last_fault: 'posthorn.other.test does not exist in DNS',
@@ -133,4 +137,25 @@ t.test('the plain HTTP listener answers challenges and redirects everything else
   t.same(await ask('//else.test/'), [308, 'https://mail.service.test//else.test/'])
   t.same(await ask('/.well-known/acme-challenge/unknown'), [404, undefined])
   t.same(await ask('/v1/emails', 'POST'), [404, undefined])
+})
+
+t.test('files of an earlier version are served from the start, then what another process stores', async (t) => {
+  const [old, next] = [await createSelfSigned([HOST]), await createSelfSigned([HOST])]
+  const folder = temporaryFolder(t)
+  const place = join(folder, 'data/tls/acme', HOST)
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'certificate.pem'), old.key + old.cert)
+  const acme = { enabled: true, directory: 'https://127.0.0.1:9/directory', http_listen: ['127.0.0.1:0'] }
+  const app = await testDaemon(t, { folder, zone: {}, settings: { tls: { acme }, inbound: { listen: [] } } })
+  t.equal((await readServed(apiPort(app), HOST, old.cert)).subjectaltname, `DNS:${HOST}`)
+  t.match(findView(app, HOST), { state: 'valid', last_fault: null })
+  t.equal(existsSync(place), false)
+  const other = await openStore({ file: databaseFile(app.config.service.data_dir) })
+  t.teardown(() => other.close())
+  await other.commit([storeCertificate(toCertificateRow(parseDomainName(HOST), next))])
+  const isServed = (name: string) => readServed(apiPort(app), name, next.cert).catch(() => false)
+  await waitUntil('the certificate', () => isServed(HOST))
+  const { raw } = await readServed(apiPort(app), 'else.test')
+  t.same(raw, new X509Certificate(next.cert).raw, 'it is the default one too')
+  t.same(app.errors, [])
 })

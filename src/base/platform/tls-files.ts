@@ -30,7 +30,7 @@ export interface ListenerTls extends TlsPair {
 }
 
 export interface TlsFiles extends TlsPair {
-  /** The file that a client needs to trust a self-signed certificate. */
+  /** The file that a client needs to trust a self-signed certificate. The certificate of an authority may have none. */
   readonly caFile: string
 }
 

@@ -7,11 +7,13 @@ import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import type { TlsPair } from '../../base/platform/tls-files.js'
+import type { AccountRows } from './account-rows.js'
 import { AccountKeeper } from './acme-account.js'
 import type { AcmeDirectory, ChallengeType } from './acme-directory.js'
 import { AcmeProblem } from './acme-problem.js'
-import type { CertificateFiles } from './certificate-files.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
+import type { ChallengeRows } from './challenge-rows.js'
+import type { NameLeases } from './name-leases.js'
 import type { OrderLimits } from './order-limits.js'
 import { placeOrder } from './place-order.js'
 import type { RenewalWindows } from './renewal-windows.js'
@@ -22,8 +24,10 @@ interface AcmeOrderDeps {
   readonly config: StartSettings
   readonly clock: Clock
   readonly log: Log
-  readonly files: CertificateFiles
+  readonly accounts: AccountRows
+  readonly leases: NameLeases
   readonly answers: ChallengeAnswers
+  readonly challenges: ChallengeRows
   readonly directory: AcmeDirectory
   readonly windows: RenewalWindows
   readonly limits: OrderLimits
@@ -34,9 +38,9 @@ export class AcmeOrders {
   private readonly types: readonly ChallengeType[]
 
   constructor(private readonly deps: AcmeOrderDeps) {
-    const { config, directory, files, clock } = deps
+    const { config, directory, accounts: rows, clock } = deps
     const { directory: directoryUrl, email } = config.tls.acme
-    this.accounts = new AccountKeeper({ directory, directoryUrl, email, files, clock })
+    this.accounts = new AccountKeeper({ directory, directoryUrl, email, rows, clock })
     this.types = listChallengeTypes(config)
   }
 
@@ -53,10 +57,10 @@ export class AcmeOrders {
   }
 
   private async orderOnce(name: DomainName, failures: number, signal: AbortSignal): Promise<TlsPair> {
-    const { files, answers, directory, windows, limits, clock } = this.deps
+    const { leases, answers, challenges, directory, windows, limits, clock } = this.deps
     const { key, url } = await this.accounts.use()
     const order = {
-      ...{ files, answers, signal },
+      ...{ leases, answers, challenges, signal },
       account: directory.useAccount(key, url),
       accountUrl: url,
       type: this.types[failures % this.types.length] ?? 'http-01',

@@ -1,15 +1,16 @@
-/** Shows an operator the certificate of a name: in the daemon from memory, on the command line from the files. */
+/** Shows an operator the certificate of a name: in the daemon from memory, on the command line from the database. */
 import type { DomainName } from '../../base/mail/address.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { CertificateFiles } from './certificate-files.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { readFacts } from './certificate-rows.js'
 import type { NameRecord } from './name-record.js'
+import { readState } from './name-rows.js'
 import {
   type CertificateFacts,
   daysLeft,
   isValidAt,
   isWaiting,
   type RenewalWindow,
-  readCertificateFacts,
   renewalTimeOf,
 } from './renewal-plan.js'
 
@@ -55,12 +56,7 @@ function stateOf(facts: CertificateFacts | null, renewAt: number, now: number): 
 }
 
 /** The renewal windows of the server are left out, because only the daemon knows them. */
-export async function describeStored(
-  files: Pick<CertificateFiles, 'readPair' | 'readRecord'>,
-  name: DomainName,
-  now: number,
-): Promise<CertificateView> {
-  const [pair, record] = [await files.readPair(name), await files.readRecord(name)]
-  const facts = pair === null ? null : readCertificateFacts(pair.cert)
+export async function describeStored(read: Read, name: DomainName, now: number): Promise<CertificateView> {
+  const [facts, { record }] = [await readFacts(read, name), await readState(read, name)]
   return describeCertificate({ name, facts, record, window: null }, now)
 }

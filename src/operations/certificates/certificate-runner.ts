@@ -4,6 +4,8 @@
  *
  * A name that fails waits longer each time and keeps no other from its turn; a server that fails is left alone for a
  * while for all names. What is stored survives a restart, so neither a wait nor an order is lost.
+ *
+ * Several daemons may look after the same names. One takes a name before it orders, and reads again what is known of it.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DomainName } from '../../base/mail/address.js'
@@ -13,10 +15,14 @@ import { HttpFault } from '../../base/platform/http/http-fault.js'
 import type { Log } from '../../base/platform/log.js'
 import type { RandomSource } from '../../base/platform/random.js'
 import type { TlsPair } from '../../base/platform/tls-files.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { WriteConflict } from '../../base/storage/db/write.js'
 import { AcmeProblem } from './acme-problem.js'
-import type { CertificateFiles } from './certificate-files.js'
 import { type CertificateView, describeCertificate } from './certificate-list.js'
+import { removeExpired, storeCertificate, toCertificateRow, toFacts } from './certificate-rows.js'
+import type { NameLeases } from './name-leases.js'
 import { type NameRecord, newNameRecord } from './name-record.js'
+import { KEEP_TIME, type NameState, newNameState, readState, readStates, removeUnused } from './name-rows.js'
 import type { OrderLimits } from './order-limits.js'
 import { isValidAt, isWaiting, MAX_WAIT, renewalTimeOf, type Validity, waitAfterFailures } from './renewal-plan.js'
 import type { RenewalWindows } from './renewal-windows.js'
@@ -32,8 +38,8 @@ interface CertificateNames {
   readonly mailHosts: readonly DomainName[]
 }
 
-interface CertificateRunnerDeps {
-  readonly files: CertificateFiles
+interface CertificateRunnerDeps extends Store {
+  readonly leases: NameLeases
   readonly served: ServedCertificates
   readonly windows: RenewalWindows
   readonly limits: OrderLimits
@@ -53,7 +59,8 @@ const LOOK_INTERVAL = 60_000
 const DEFAULT_RETRY_AFTER = 3_600_000
 
 export class CertificateRunner {
-  private readonly records = new Map<DomainName, NameRecord>()
+  private states = new Map<DomainName, NameState>()
+  private isOutdated = true
   private names: readonly DomainName[] = []
   private readonly stopping = new AbortController()
   private waking = new AbortController()
@@ -70,6 +77,11 @@ export class CertificateRunner {
     this.running = this.run()
   }
 
+  /** Another daemon, or a command, has changed what is stored of the names. */
+  drop(): void {
+    this.isOutdated = true
+  }
+
   /** Makes it check at once: names may have changed, or an operator asked for a renewal. */
   wake(): void {
     this.waking.abort()
@@ -84,8 +96,8 @@ export class CertificateRunner {
   list(): readonly CertificateView[] {
     const { served, windows, clock } = this.deps
     return this.names.map((name) => {
-      const record = this.records.get(name) ?? newNameRecord
-      return describeCertificate({ name, facts: served.factsOf(name), record, window: windows.windowOf(name) }, clock())
+      const [facts, { record }] = [served.factsOf(name), this.stateOf(name)]
+      return describeCertificate({ name, facts, record, window: windows.windowOf(name, facts) }, clock())
     })
   }
 
@@ -93,7 +105,7 @@ export class CertificateRunner {
   listIssued(): readonly IssuedCertificate[] {
     return this.names.flatMap((name) => {
       const facts = this.deps.served.factsOf(name)
-      return facts === null ? [] : [{ name, ...facts, fault: this.records.get(name)?.fault ?? null }]
+      return facts === null ? [] : [{ name, ...facts, fault: this.stateOf(name).record.fault }]
     })
   }
 
@@ -111,18 +123,15 @@ export class CertificateRunner {
   }
 
   private async look(): Promise<void> {
-    const { files, listNames } = this.deps
-    const { service, mailHosts } = await listNames()
+    const { service, mailHosts } = await this.deps.listNames()
     this.names = [...new Set([...service, ...this.byExpiry(mailHosts)])]
-    for (const name of this.names) if (!this.records.has(name)) await this.loadRecord(name)
+    if (this.isOutdated) await this.loadStates()
     this.onNames()
     this.onNames = () => undefined
-    const asked = new Set(await files.listRequests())
     for (const name of this.names) {
       if (this.stopping.signal.aborted) return
-      await this.serve(name, asked.delete(name))
+      await this.serve(name)
     }
-    for (const name of asked) await files.removeRequest(name)
     await this.forgetOthers()
   }
 
@@ -133,49 +142,79 @@ export class CertificateRunner {
     return withExpiry.sort((a, b) => a.to - b.to).map(({ name }) => name)
   }
 
-  private async loadRecord(name: DomainName): Promise<void> {
-    const record = await this.deps.files.readRecord(name)
-    this.deps.limits.load(name, record)
-    this.records.set(name, record)
+  private async loadStates(): Promise<void> {
+    this.isOutdated = false
+    try {
+      this.states = await readStates(this.deps.read)
+    } catch (error) {
+      this.isOutdated = true
+      throw error
+    }
+    this.deps.limits.load([...this.states].map(([name, { record }]) => [name, record]))
   }
 
-  /** `isAsked` says that an operator asked for a renewal, which waits for nothing but rate limits. */
-  private async serve(name: DomainName, isAsked: boolean): Promise<void> {
-    const { served, windows, clock, files, limits } = this.deps
-    const record = this.records.get(name) ?? newNameRecord
+  private stateOf(name: DomainName): NameState {
+    return this.states.get(name) ?? newNameState
+  }
+
+  private async serve(name: DomainName): Promise<void> {
+    const { read, served, windows, clock, leases } = this.deps
     const facts = served.factsOf(name)
-    if (facts !== null && !isWaiting(this.serverRestsUntil, clock())) await windows.refresh(name)
+    if (facts !== null && !isWaiting(this.serverRestsUntil, clock())) await windows.refresh(name, facts)
+    if (!this.isTurnOf(name) || !(await leases.take(name))) return
+    try {
+      await served.refresh(name)
+      this.states.set(name, await readState(read, name))
+      if (this.isTurnOf(name)) await this.tryWithinLimits(name)
+    } finally {
+      await leases.release(name)
+    }
+  }
+
+  /** A renewal that an operator has asked for waits for nothing but rate limits. */
+  private isTurnOf(name: DomainName): boolean {
+    const { served, windows, clock } = this.deps
+    const { record, isAsked } = this.stateOf(name)
+    const facts = served.factsOf(name)
     const now = clock()
-    const isDue = facts === null || !isValidAt(facts, now) || renewalTimeOf(facts, windows.windowOf(name)) <= now
-    const mayTry = !isWaiting(record.nextTryAt, now) && !isWaiting(this.serverRestsUntil, now)
-    if (!isAsked && !(isDue && mayTry)) return
+    const isDue = facts === null || !isValidAt(facts, now) || renewalTimeOf(facts, windows.windowOf(name, facts)) <= now
+    return isAsked || (isDue && !isWaiting(record.nextTryAt, now) && !isWaiting(this.serverRestsUntil, now))
+  }
+
+  private async tryWithinLimits(name: DomainName): Promise<void> {
+    const { served, limits, leases, clock } = this.deps
+    const { record } = this.stateOf(name)
+    const [facts, now] = [served.factsOf(name), clock()]
     const allowedAt = limits.nextOrderAt(name, now, facts === null ? null : facts.to - facts.from)
-    if (allowedAt > now) {
-      const fault = 'waits for the rate limits of the server'
-      await this.store(name, { ...record, fault, triedAt: now, nextTryAt: allowedAt })
-    } else await this.tryOrder(name, record)
-    if (isAsked) await files.removeRequest(name)
+    if (allowedAt <= now) return this.tryOrder(name, record)
+    const fault = 'waits for the rate limits of the server'
+    await leases.settle(name, this.note(name, { ...record, fault, triedAt: now, nextTryAt: allowedAt }))
   }
 
   private async tryOrder(name: DomainName, record: NameRecord): Promise<void> {
-    const { checkName, order, served, windows, clock, log, onIssued } = this.deps
+    const { checkName, order } = this.deps
     try {
       const elsewhere = await checkName(name)
       if (elsewhere !== null) throw new AcmeProblem('', elsewhere, 'name')
-      const pair = await order(name, record.failures, this.stopping.signal)
-      await served.replace(name, pair)
-      // This comes first: if the disk takes no more, the new certificate is served nevertheless.
-      onIssued(name, pair)
-      this.deps.limits.recordIssue(name, clock())
-      await this.deps.files.removeOrder(name)
-      windows.forget(name)
-      this.serverFailures = 0
-      await this.store(name, { ...newNameRecord, triedAt: clock() })
-      const until = new Date(served.factsOf(name)?.to ?? 0).toISOString()
-      log.info({ name, certificate_until: until }, 'a certificate was issued')
+      await this.settleIssue(name, await order(name, record.failures, this.stopping.signal))
     } catch (error) {
-      if (!this.stopping.signal.aborted) await this.settleFailure(name, record, error)
+      // Another daemon has taken the name, because this one was too slow.
+      if (error instanceof WriteConflict) this.drop()
+      else if (!this.stopping.signal.aborted) await this.settleFailure(name, record, error)
     }
+  }
+
+  /** If it cannot be stored, the next try reads the certificate from its order again. */
+  private async settleIssue(name: DomainName, pair: TlsPair): Promise<void> {
+    const { served, limits, leases, clock, log, onIssued } = this.deps
+    const row = toCertificateRow(name, pair)
+    limits.recordIssue(name, clock())
+    const record = this.note(name, { ...newNameRecord, triedAt: clock() })
+    await leases.settleOrder(name, record, [storeCertificate(row)])
+    await served.adopt(name, toFacts(row))
+    this.serverFailures = 0
+    onIssued(name, pair)
+    log.info({ name, certificate_until: new Date(row.valid_to).toISOString() }, 'a certificate was issued')
   }
 
   private async settleFailure(name: DomainName, record: NameRecord, error: unknown): Promise<void> {
@@ -192,7 +231,7 @@ export class CertificateRunner {
         ? now + (asked || DEFAULT_RETRY_AFTER)
         : this.serverRestsUntil
     const fault = errorMessageOf(error)
-    await this.store(name, { ...record, failures, fault, triedAt: now, nextTryAt })
+    await this.deps.leases.settle(name, this.note(name, { ...record, failures, fault, triedAt: now, nextTryAt }))
     const fields = { name, reason: fault, next: new Date(nextTryAt).toISOString() }
     // A fault of this program or of the disk, which its text may not explain.
     const isExpected = problem !== null || error instanceof HttpFault
@@ -207,24 +246,27 @@ export class CertificateRunner {
     this.serverRestsUntil = clock() + Math.min(asked || DEFAULT_RETRY_AFTER, wait)
   }
 
-  private async store(name: DomainName, record: NameRecord): Promise<void> {
-    const { files, limits, clock } = this.deps
-    const stored = { ...record, ...limits.recall(name, clock()) }
-    this.records.set(name, stored)
-    await files.storeRecord(name, stored)
+  /** Returns what is to be stored. If that fails, the name waits nevertheless. */
+  private note(name: DomainName, record: NameRecord): NameRecord {
+    const { limits, clock } = this.deps
+    const noted = { ...record, ...limits.recall(name, clock()) }
+    this.states.set(name, { record: noted, isAsked: false, updatedAt: clock() })
+    return noted
   }
 
-  /** Removes names that are no longer served, once their certificates have expired. */
+  /** Removes names that are no longer served, once their certificates have expired and their orders no longer count. */
   private async forgetOthers(): Promise<void> {
-    const { served, files, windows, clock } = this.deps
-    const current = new Set(this.names)
-    for (const name of await files.listNames()) {
+    const { served, commit, windows, clock } = this.deps
+    const [current, now] = [new Set(this.names), clock()]
+    const before = now - KEEP_TIME
+    for (const name of new Set([...served.names(), ...this.states.keys()])) {
       const facts = served.factsOf(name)
-      if (current.has(name) || (facts !== null && isValidAt(facts, clock()))) continue
+      const isKept = (facts !== null && isValidAt(facts, now)) || this.stateOf(name).updatedAt >= before
+      if (current.has(name) || isKept) continue
+      await commit([removeExpired({ name, now }), removeUnused({ name, before })])
       served.forget(name)
       windows.forget(name)
-      this.records.delete(name)
-      await files.remove(name)
+      this.states.delete(name)
     }
   }
 }

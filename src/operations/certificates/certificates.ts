@@ -1,6 +1,8 @@
 /**
  * Holds the certificates: what listeners serve by name, the orders at the ACME server, and the warnings before an expiry.
  *
+ * What is stored of them is in the database, where other daemons may change it.
+ *
  * `open` reads what is stored, before any listener opens; `start` begins the work when listeners can answer challenges.
  * Without ACME there is the default certificate alone, whose expiry is watched too.
  */
@@ -17,21 +19,27 @@ import type { Log } from '../../base/platform/log.js'
 import type { RandomSource } from '../../base/platform/random.js'
 import { type ListenerTls, loadTlsFiles, readAuthorities, type TlsFiles } from '../../base/platform/tls-files.js'
 import { version } from '../../base/platform/version.js'
-import type { Database } from '../../base/storage/db/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { FollowedTable } from '../../base/storage/db/table-changes.js'
+import { AccountRows } from './account-rows.js'
 import { type AcmeDirectory, openAcmeDirectory } from './acme-directory.js'
 import { AcmeOrders } from './acme-orders.js'
-import { CertificateFiles } from './certificate-files.js'
 import type { CertificateView } from './certificate-list.js'
 import { listMailHosts, listServiceNames } from './certificate-names.js'
+import { placeOf, readPair } from './certificate-rows.js'
 import { CertificateRunner } from './certificate-runner.js'
 import { ChallengeAnswers } from './challenge-answers.js'
 import { openChallengeListener } from './challenge-listener.js'
+import { ChallengeRows } from './challenge-rows.js'
 import { ExpiryWatch, type WatchDeps, type WatchedCertificate } from './expiry-watch.js'
+import { importFiles } from './import-files.js'
 import { checkName } from './name-check.js'
+import { NameLeases } from './name-leases.js'
 import { OrderLimits } from './order-limits.js'
 import { readCertificateFacts } from './renewal-plan.js'
 import { RenewalWindows } from './renewal-windows.js'
 import { ServedCertificates } from './served-certificates.js'
+import { SharedAnswers } from './shared-answers.js'
 
 /** Bytes of an answer of an ACME server; a chain has some 6 KB. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -40,19 +48,20 @@ export type PairSettings = Pick<Config['tls'], 'cert_file' | 'key_file'>
 
 interface CertificateDeps {
   readonly config: StartSettings
+  readonly store: Store
+  /** Identifies this daemon, also after a restart: see `NameLeases`. */
+  readonly holder: string
   readonly clock: Clock
   readonly log: Log
 }
 
 interface OpenAcme {
-  readonly files: CertificateFiles
   readonly served: ServedCertificates
   readonly directory: AcmeDirectory
   readonly http: HttpClient
 }
 
 interface WorkDeps {
-  readonly database: Database
   /** Null: the configured servers are asked. */
   readonly resolver: Resolver | null
   readonly random: RandomSource
@@ -66,8 +75,10 @@ export class Certificates {
   /** Where challenges over plain HTTP are answered. */
   endpoints: readonly ListenAddress[] = []
   private runner: CertificateRunner | null = null
+  private readonly challenges: ChallengeRows
   /** Those that listeners serve by name; without ACME the default one. */
   private listWatched: () => readonly WatchedCertificate[] = () => []
+  private useDefault: (tls: TlsFiles) => void = () => undefined
   private readonly stopSteps: (() => Promise<void>)[] = []
 
   private constructor(
@@ -75,7 +86,9 @@ export class Certificates {
     private readonly acme: OpenAcme | null,
     /** The default certificate at the start. */
     readonly tls: TlsFiles,
-  ) {}
+  ) {
+    this.challenges = new ChallengeRows(deps.store, deps.clock)
+  }
 
   static async open(deps: CertificateDeps, settings: PairSettings): Promise<Certificates> {
     const acme = deps.config.tls.acme.enabled ? await openAcme(deps) : null
@@ -100,6 +113,7 @@ export class Certificates {
 
   async start(work: WorkDeps): Promise<void> {
     const { hostname, public_url: publicUrl } = this.deps.config.service
+    this.useDefault = (tls) => work.listeners.useCertificate(tls)
     if (this.acme === null) {
       const { served } = work.listeners
       this.listWatched = () => [{ name: hostname, fault: null, ...readCertificateFacts(served.cert) }]
@@ -110,16 +124,23 @@ export class Certificates {
     this.runner = runner
     this.listWatched = () => runner.listIssued()
     const watch = this.openWatch(work)
-    const listener = await openChallengeListener(this.deps.config.tls.acme.http_listen, {
-      ...{ answers: this.answers, publicUrl },
-    })
+    const answers = new SharedAnswers({ own: this.answers, rows: this.challenges })
+    const listener = await openChallengeListener(this.deps.config.tls.acme.http_listen, { answers, publicUrl })
     this.stopSteps.push(() => listener.stop())
     this.endpoints = listener.endpoints
     runner.start(() => watch.start())
   }
 
-  /** Has the orders look at once: names may have changed, or a renewal was asked for. */
-  wake(): void {
+  /** Another process has changed these tables. What it changed is served when it resolves. */
+  async madeElsewhere(changed: ReadonlySet<FollowedTable>): Promise<void> {
+    const { hostname } = this.deps.config.service
+    if (this.acme !== null && changed.has('acme_certificates')) {
+      const renewed = await this.acme.served.load()
+      const pair = renewed.has(hostname) ? await readHostCertificate(this.deps, this.acme) : null
+      if (pair !== null) this.useDefault(pair)
+    }
+    if (changed.has('acme_names')) this.runner?.drop()
+    // Names may have changed, or a renewal was asked for.
     this.runner?.wake()
   }
 
@@ -137,23 +158,28 @@ export class Certificates {
     for (const step of this.stopSteps.splice(0).toReversed()) await step()
   }
 
-  private openRunner(acme: OpenAcme, { database, resolver, random, listeners }: WorkDeps): CertificateRunner {
-    const { config, clock, log } = this.deps
-    const { files, served, directory, http } = acme
+  private openRunner({ served, directory, http }: OpenAcme, { resolver, random }: WorkDeps): CertificateRunner {
+    const { config, clock, log, store, holder } = this.deps
+    const { read } = store
     const ending = new AbortController()
     const settings = { ...defaultResolverSettings, servers: config.dns.servers, cacheSize: 0 }
     const { resolveAddresses } = resolver ?? openResolver(settings, clock, ending.signal)
-    const windows = new RenewalWindows({ directory, files, clock })
+    const windows = new RenewalWindows({ directory, read, clock })
     const limits = new OrderLimits()
     const nameDeps = { resolveAddresses, publicAddresses: config.service.public_addresses, readOwnAddresses }
-    const orders = new AcmeOrders({ ...this.deps, files, directory, windows, limits, answers: this.answers })
+    const leases = new NameLeases({ ...store, clock, holder })
+    const accounts = new AccountRows(store)
+    const { answers, challenges } = this
+    const orders = new AcmeOrders({
+      ...{ ...this.deps, accounts, leases, directory, windows, limits, answers, challenges },
+    })
     const runner = new CertificateRunner({
-      ...{ files, served, windows, limits, clock, random, log },
-      listNames: async () => ({ service: listServiceNames(config), mailHosts: await listMailHosts(database.read) }),
+      ...{ ...store, leases, served, windows, limits, clock, random, log },
+      listNames: async () => ({ service: listServiceNames(config), mailHosts: await listMailHosts(read) }),
       checkName: (name) => checkName(name, nameDeps),
       order: (name, failures, signal) => orders.order(name, failures, signal),
       onIssued: (name, pair) => {
-        if (name === config.service.hostname) listeners.useCertificate({ ...pair, caFile: files.pathOf(name) })
+        if (name === config.service.hostname) this.useDefault({ ...pair, caFile: placeOf(name) })
       },
     })
     this.stopSteps.push(async () => {
@@ -165,43 +191,46 @@ export class Certificates {
     return runner
   }
 
-  private openWatch({ database: { read, commit }, composeNotices }: WorkDeps): ExpiryWatch {
-    const { clock, log } = this.deps
-    const watch = new ExpiryWatch({ read, commit, clock, log, list: () => this.listServed(), composeNotices })
+  private openWatch({ composeNotices }: WorkDeps): ExpiryWatch {
+    const { store, clock, log } = this.deps
+    const watch = new ExpiryWatch({ ...store, clock, log, list: () => this.listServed(), composeNotices })
     this.stopSteps.push(() => watch.stop())
     return watch
   }
 }
 
-async function openAcme({ config: { service, tls }, clock, log }: CertificateDeps): Promise<OpenAcme> {
-  const files = new CertificateFiles(service.data_dir)
+async function openAcme({ config: { service, tls }, store, clock, log }: CertificateDeps): Promise<OpenAcme> {
   const onFault = (name: string, err: unknown): void => log.error({ name, err }, 'a certificate cannot be used')
-  const served = new ServedCertificates({ files, clock, onFault })
+  await importFiles({ commit: store.commit, dataFolder: service.data_dir, now: clock(), onFault })
+  const served = new ServedCertificates({ read: store.read, clock, onFault })
   await served.load()
   const authorities = tls.acme.ca_file === null ? undefined : await readAuthorities(tls.acme.ca_file)
   const limits = { maxConnections: 2, maxBodyBytes: MAX_ANSWER_BYTES, maxDroppedBytes: 0 }
   const http = await createHttpClient({ ...limits, authorities })
   const userAgent = `Posthorn/${version}`
   const directory = await openAcmeDirectory({ url: tls.acme.directory, http, clock, userAgent })
-  return { files, served, directory, http }
+  return { served, directory, http }
 }
 
 async function loadDefaultTls(
-  { config, clock }: CertificateDeps,
+  deps: CertificateDeps,
   acme: OpenAcme | null,
   { cert_file: certFile, key_file: keyFile }: PairSettings,
 ): Promise<TlsFiles> {
-  const { data_dir, hostname } = config.service
-  const issued = await readHostCertificate(hostname, acme)
+  const { data_dir, hostname } = deps.config.service
+  const issued = await readHostCertificate(deps, acme)
   const configured = certFile === null || keyFile === null ? null : { certFile, keyFile }
-  return issued ?? loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now: clock() })
+  return issued ?? loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now: deps.clock() })
 }
 
 /** Null if there is none yet. */
-async function readHostCertificate(hostname: DomainName, acme: OpenAcme | null): Promise<TlsFiles | null> {
-  if (acme === null || !acme.served.serves(hostname)) return null
-  const pair = await acme.files.readPair(hostname)
-  return pair === null ? null : { ...pair, caFile: acme.files.pathOf(hostname) }
+async function readHostCertificate(
+  { config: { service }, store: { read } }: CertificateDeps,
+  acme: OpenAcme | null,
+): Promise<TlsFiles | null> {
+  if (acme === null || !acme.served.serves(service.hostname)) return null
+  const pair = await readPair(read, service.hostname)
+  return pair === null ? null : { ...pair, caFile: placeOf(service.hostname) }
 }
 
 function readOwnAddresses(): readonly string[] {

@@ -11,11 +11,9 @@ import type { ListenAddress } from '../../base/config/network-values.js'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
 import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import { answerInTurn, paceConnections } from '../../base/platform/http/paced-connection.js'
-import type { ChallengeAnswers } from './challenge-answers.js'
+import type { SharedAnswers } from './shared-answers.js'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
-/** Tokens have at least 128 bits in base64url (RFC 8555 section 8.3). */
-const MAX_TOKEN_LENGTH = 256
 const MAX_CONNECTIONS = 256
 /** Limits one address, or one /64 of IPv6. A proxy before the listener is one address too. */
 const MAX_CONNECTIONS_PER_ADDRESS = 32
@@ -25,7 +23,7 @@ const REQUEST_TIMEOUT = 5_000
 const CHECK_INTERVAL = 1_000
 
 interface ListenerDeps {
-  readonly answers: Pick<ChallengeAnswers, 'textOf'>
+  readonly answers: Pick<SharedAnswers, 'textOf'>
   readonly publicUrl: string
 }
 
@@ -65,7 +63,7 @@ function openServer({ host, port }: ListenAddress, deps: ListenerDeps): Promise<
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: CHECK_INTERVAL,
     },
-    answerInTurn((request, response) => answerRequest(request, response, deps)),
+    answerInTurn((request, response) => void answerRequest(request, response, deps)),
   )
   paceConnections(server, 'connection')
   server.maxConnections = MAX_CONNECTIONS
@@ -105,8 +103,9 @@ function closeServer(server: Server): Promise<void> {
   })
 }
 
-function answerRequest(request: IncomingMessage, response: ServerResponse, deps: ListenerDeps): void {
-  const { status, text, location } = decideAnswer(request, deps)
+/** Never rejects. */
+async function answerRequest(request: IncomingMessage, response: ServerResponse, deps: ListenerDeps): Promise<void> {
+  const { status, text, location } = await decideAnswer(request, deps).catch(() => unreadable)
   response.setHeader('Connection', 'close')
   response.setHeader('Content-Type', 'text/plain; charset=utf-8')
   response.setHeader('X-Content-Type-Options', 'nosniff')
@@ -121,11 +120,15 @@ interface PlainAnswer {
   readonly location?: string
 }
 
-function decideAnswer({ url = '', method }: IncomingMessage, { answers, publicUrl }: ListenerDeps): PlainAnswer {
+const unreadable: PlainAnswer = { status: 503, text: 'challenges cannot be read now\n' }
+
+async function decideAnswer(
+  { url = '', method }: IncomingMessage,
+  { answers, publicUrl }: ListenerDeps,
+): Promise<PlainAnswer> {
   const isRead = method === 'GET' || method === 'HEAD'
   if (url.startsWith(CHALLENGE_PATH)) {
-    const token = url.slice(CHALLENGE_PATH.length)
-    const text = isRead && token.length <= MAX_TOKEN_LENGTH ? answers.textOf(token) : undefined
+    const text = isRead ? await answers.textOf(url.slice(CHALLENGE_PATH.length)) : undefined
     return text === undefined ? { status: 404, text: 'no challenge has this token\n' } : { status: 200, text }
   }
   const isRedirected = isRead && url.startsWith('/') && publicUrl.startsWith('https:')

@@ -47,10 +47,15 @@ export class OrderLimits {
     for (const times of [ofDomain, this.timesOf(name).issued]) addTime(times, at, domainLimit)
   }
 
-  /** Adds the orders that were counted before a restart. */
-  load(name: DomainName, { orders, issued }: CountedTimes): void {
-    for (const at of orders) this.recordOrder(name, at)
-    for (const at of issued) this.recordIssue(name, at)
+  /** Counts what is stored, which may be of other daemons, and nothing else. */
+  load(stored: Iterable<readonly [DomainName, CountedTimes]>): void {
+    this.ofAccount.length = 0
+    this.ofDomain.clear()
+    this.ofName.clear()
+    for (const [name, { orders, issued }] of stored) {
+      for (const at of orders) this.recordOrder(name, at)
+      for (const at of issued) this.recordIssue(name, at)
+    }
   }
 
   /** The times that still count, to be stored. */

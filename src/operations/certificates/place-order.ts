@@ -12,14 +12,16 @@ import type { DomainName } from '../../base/mail/address.js'
 import type { TlsPair } from '../../base/platform/tls-files.js'
 import type { AcmeAccount, Challenge, ChallengeType, Order } from './acme-directory.js'
 import { AcmeProblem } from './acme-problem.js'
-import type { CertificateFiles, StoredOrder } from './certificate-files.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
+import type { ChallengeRows } from './challenge-rows.js'
+import type { NameLeases, StoredOrder } from './name-leases.js'
 
 interface OrderDeps {
   readonly account: AcmeAccount
   readonly accountUrl: string
-  readonly files: Pick<CertificateFiles, 'readOrder' | 'storeOrder' | 'removeOrder'>
+  readonly leases: Pick<NameLeases, 'readOrder' | 'storeOrder' | 'removeOrder'>
   readonly answers: ChallengeAnswers
+  readonly challenges: Pick<ChallengeRows, 'add' | 'remove'>
   readonly type: ChallengeType
   /** The RFC 9773 id of the certificate that is renewed. Null if there is none, or the server does not use it. */
   readonly replaces: string | null
@@ -39,22 +41,25 @@ interface OpenOrder {
 /** Rejects with an AcmeProblem if the server refuses, and with an HttpFault if it does not answer. */
 export async function placeOrder(deps: OrderDeps, name: DomainName): Promise<TlsPair> {
   const { order, key } = (await resumeOrder(deps, name)) ?? (await createOrder(deps, name))
-  const answers: (() => void)[] = []
+  const answers: RemoveAnswer[] = []
   try {
     const cert = await driveOrder(deps, name, { order, key }, answers)
     return { cert, key }
   } catch (error) {
     // If an order failed because of the name, it cannot succeed later. The next try continues any other.
-    if (error instanceof AcmeProblem && error.subject === 'name') await deps.files.removeOrder(name)
+    if (error instanceof AcmeProblem && error.subject === 'name') await deps.leases.removeOrder(name)
     throw error
   } finally {
-    for (const remove of answers) remove()
+    for (const remove of answers) await remove()
   }
 }
 
+/** Never rejects. */
+type RemoveAnswer = () => Promise<void> | void
+
 /** Null if no order is under way, or if it can no longer succeed. */
-async function resumeOrder({ files, account, accountUrl }: OrderDeps, name: DomainName): Promise<OpenOrder | null> {
-  const stored = await files.readOrder(name)
+async function resumeOrder({ leases, account, accountUrl }: OrderDeps, name: DomainName): Promise<OpenOrder | null> {
+  const stored = await leases.readOrder(name)
   if (stored === null || stored.account !== accountUrl) return null
   try {
     const order = await account.readOrder(stored.url)
@@ -66,7 +71,7 @@ async function resumeOrder({ files, account, accountUrl }: OrderDeps, name: Doma
 }
 
 async function createOrder(deps: OrderDeps, name: DomainName): Promise<OpenOrder> {
-  const { account, accountUrl, files, replaces, onCreated } = deps
+  const { account, accountUrl, leases, replaces, onCreated } = deps
   const key = await createKey()
   const order = await account.createOrder(name, replaces).catch((error: unknown) => {
     const isReplaced = error instanceof AcmeProblem && error.type === 'alreadyReplaced'
@@ -75,7 +80,7 @@ async function createOrder(deps: OrderDeps, name: DomainName): Promise<OpenOrder
   })
   onCreated()
   const stored: StoredOrder = { url: order.url, account: accountUrl, key }
-  await files.storeOrder(name, stored)
+  await leases.storeOrder(name, stored)
   return { order, key }
 }
 
@@ -84,7 +89,7 @@ async function driveOrder(
   deps: OrderDeps,
   name: DomainName,
   { order: first, key }: OpenOrder,
-  answers: (() => void)[],
+  answers: RemoveAnswer[],
 ): Promise<string> {
   const { account, signal } = deps
   let order = first
@@ -105,26 +110,33 @@ async function driveOrder(
 }
 
 async function answerChallenges(
-  { account, answers: registry, type }: OrderDeps,
+  deps: OrderDeps,
   name: DomainName,
   order: Order,
-  answers: (() => void)[],
+  answers: RemoveAnswer[],
 ): Promise<void> {
-  for (const challenge of await account.readChallenges(order, type)) {
-    answers.push(await addAnswer(registry, name, challenge, type))
+  for (const challenge of await deps.account.readChallenges(order, deps.type)) {
+    answers.push(await addAnswer(deps, name, challenge))
     await challenge.begin()
   }
 }
 
+/** The server may ask another daemon, which finds the answer to http-01 in the database. */
 async function addAnswer(
-  registry: ChallengeAnswers,
+  { answers, challenges, type }: OrderDeps,
   name: DomainName,
   { token, keyAuthorization, createCertificate }: Challenge,
-  type: ChallengeType,
-): Promise<() => void> {
-  if (type === 'http-01') return registry.addText(token, keyAuthorization)
+): Promise<RemoveAnswer> {
+  if (type === 'http-01') {
+    await challenges.add(token, keyAuthorization)
+    const forget = answers.addText(token, keyAuthorization)
+    return async () => {
+      forget()
+      await challenges.remove(token)
+    }
+  }
   const key = await createKey()
-  return registry.addCertificate(name, { key, cert: await createCertificate(key) })
+  return answers.addCertificate(name, { key, cert: await createCertificate(key) })
 }
 
 const generate = promisify(generateKeyPair)

@@ -25,20 +25,27 @@ export interface CertificateFacts extends Validity {
   readonly spread: number
 }
 
+export interface IdentifiedFacts extends CertificateFacts {
+  /** SHA-256 of the certificate, in hexadecimal. */
+  readonly fingerprint: string
+}
+
 const RENEWAL_SHARE = 2 / 3
 const MAX_SHIFT = 0.03
 /** A certificate that expires in less is a warning, or in less than a sixth of its lifetime if that is shorter. */
 const WARNING_TIME = 14 * DAY
 
 /** Reads the first certificate of a chain in PEM form. */
-export function readCertificateFacts(pem: string): CertificateFacts {
+export function readCertificateFacts(pem: string): IdentifiedFacts {
   const certificate = new X509Certificate(pem)
-  const hash = createHash('sha256').update(certificate.raw).digest()
-  return {
-    from: Date.parse(certificate.validFrom),
-    to: Date.parse(certificate.validTo),
-    spread: hash.readUInt32BE(0) / 0xffffffff,
-  }
+  const fingerprint = createHash('sha256').update(certificate.raw).digest('hex')
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+  return { from, to, fingerprint, spread: spreadOf(fingerprint) }
+}
+
+/** `fingerprint` is a hash of the certificate. */
+export function spreadOf(fingerprint: string): number {
+  return Number.parseInt(fingerprint.slice(0, 8), 16) / 0xffffffff
 }
 
 /** `window` is null if the server gives none. */

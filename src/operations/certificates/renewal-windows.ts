@@ -5,14 +5,15 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { AcmeDirectory } from './acme-directory.js'
-import type { CertificateFiles } from './certificate-files.js'
+import { readPair } from './certificate-rows.js'
 import { renewalInfoId } from './renewal-info.js'
-import type { RenewalWindow } from './renewal-plan.js'
+import type { IdentifiedFacts, RenewalWindow } from './renewal-plan.js'
 
 interface WindowDeps {
   readonly directory: Pick<AcmeDirectory, 'readRenewalWindow'>
-  readonly files: Pick<CertificateFiles, 'readPair'>
+  readonly read: Read
   readonly clock: Clock
 }
 
@@ -21,12 +22,12 @@ const INTERVAL = 12 * 3_600_000
 const REST_TIME = 3_600_000
 
 interface KnownWindow {
+  /** Of the certificate that it is for. Another daemon may replace that. */
+  readonly fingerprint: string
   readonly askedAt: number
   readonly id: string | null
   readonly window: RenewalWindow | null
 }
-
-const neverAsked: KnownWindow = { askedAt: Number.NEGATIVE_INFINITY, id: null, window: null }
 
 export class RenewalWindows {
   private readonly known = new Map<DomainName, KnownWindow>()
@@ -34,8 +35,9 @@ export class RenewalWindows {
 
   constructor(private readonly deps: WindowDeps) {}
 
-  windowOf(name: DomainName): RenewalWindow | null {
-    return this.known.get(name)?.window ?? null
+  windowOf(name: DomainName, facts: IdentifiedFacts | null): RenewalWindow | null {
+    const known = this.known.get(name)
+    return known?.fingerprint === facts?.fingerprint ? (known?.window ?? null) : null
   }
 
   /** The id of the certificate that an order replaces, or null if the server does not know such ids. */
@@ -45,23 +47,24 @@ export class RenewalWindows {
   }
 
   /** Asks the server if it is time to ask again. Never rejects. */
-  async refresh(name: DomainName): Promise<void> {
-    const { clock, directory, files } = this.deps
-    const { askedAt } = this.known.get(name) ?? neverAsked
+  async refresh(name: DomainName, { fingerprint }: IdentifiedFacts): Promise<void> {
+    const { clock, directory, read } = this.deps
+    const known = this.known.get(name)
     const isSince = (at: number, time: number): boolean => Math.abs(clock() - at) < time
-    if (isSince(this.failedAt, REST_TIME) || isSince(askedAt, INTERVAL)) return
+    const isKnown = known?.fingerprint === fingerprint && isSince(known.askedAt, INTERVAL)
+    if (isKnown || isSince(this.failedAt, REST_TIME)) return
     try {
-      const pair = await files.readPair(name)
+      const pair = await readPair(read, name)
       const id = pair === null ? null : renewalInfoId(pair.cert)
       const window = id === null ? null : await directory.readRenewalWindow(id)
-      this.known.set(name, { askedAt: clock(), id, window })
+      this.known.set(name, { fingerprint, askedAt: clock(), id, window })
     } catch {
       this.failedAt = clock()
-      this.known.set(name, { ...neverAsked, askedAt: clock() })
+      this.known.set(name, { fingerprint, askedAt: clock(), id: null, window: null })
     }
   }
 
-  /** Its certificate was replaced, or the name is no longer served. */
+  /** The name is no longer served. */
   forget(name: DomainName): void {
     this.known.delete(name)
   }

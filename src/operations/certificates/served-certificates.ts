@@ -1,63 +1,70 @@
 /**
  * The certificates that listeners serve, and which of them a client gets by the name that it asks for (SNI).
  *
- * Validity is in memory for each name; certificates and keys are read from their files when a client asks for the name,
- * and the contexts of those used last are kept. A client that names no host with a certificate gets the default one of
+ * Validity is in memory for each name; certificates and keys are read from the database when a client asks for the name,
+ * and the contexts of those used last are kept. Another daemon may store certificates too. A client that names no host with a certificate gets the default one of
  * its listener.
  */
-import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { type DomainName, tryParseDomainName } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
-import type { SniCallback, TlsPair } from '../../base/platform/tls-files.js'
-import type { CertificateFiles } from './certificate-files.js'
-import { type CertificateFacts, isValidAt, readCertificateFacts } from './renewal-plan.js'
+import { createSerialRunner } from '../../base/platform/serial-runner.js'
+import type { SniCallback } from '../../base/platform/tls-files.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { readAllFacts, readFacts, readPair } from './certificate-rows.js'
+import { type IdentifiedFacts, isValidAt } from './renewal-plan.js'
 
 /** Contexts that are kept; each takes some 50 KB. */
 const MAX_CONTEXTS = 500
 
 interface CachedContext {
-  readonly facts: CertificateFacts
+  readonly facts: IdentifiedFacts
   readonly context: Promise<SecureContext>
 }
 
 interface StoreDeps {
-  readonly files: Pick<CertificateFiles, 'listNames' | 'readPair' | 'storePair'>
+  readonly read: Read
   readonly clock: () => number
   /** A stored certificate that cannot be used. */
   readonly onFault: (name: string, error: unknown) => void
 }
 
 export class ServedCertificates {
-  private readonly known = new Map<DomainName, CertificateFacts>()
+  private readonly known = new Map<DomainName, IdentifiedFacts>()
   private readonly contexts: LruCache<CachedContext> = createLruCache({ max: MAX_CONTEXTS })
+  /** A read that began before a change must not undo it. */
+  private readonly inTurn = createSerialRunner()
 
   constructor(private readonly deps: StoreDeps) {}
 
-  /** Reads which certificates are stored. One that is broken counts as absent. */
-  async load(): Promise<void> {
-    for (const name of await this.deps.files.listNames()) {
-      try {
-        const pair = await this.deps.files.readPair(name)
-        if (pair !== null) this.known.set(name, readPairFacts(name, pair))
-      } catch (error) {
-        this.deps.onFault(name, error)
-      }
-    }
+  /** Reads which certificates are stored. Resolves to the names whose certificate is another one than before. */
+  load(): Promise<ReadonlySet<DomainName>> {
+    return this.inTurn(async () => {
+      const stored = await readAllFacts(this.deps.read)
+      for (const name of this.known.keys()) if (!stored.has(name)) this.known.delete(name)
+      const changed = [...stored].filter(([name, facts]) => this.note(name, facts))
+      return new Set(changed.map(([name]) => name))
+    })
   }
 
-  /** Stores a new certificate; later handshakes use it. Rejects if it is not for the name or not of the key. */
-  async replace(name: DomainName, pair: TlsPair): Promise<void> {
-    const facts = readPairFacts(name, pair)
-    await this.deps.files.storePair(name, pair)
-    this.known.set(name, facts)
+  /** Reads the one of this name again. */
+  refresh(name: DomainName): Promise<void> {
+    return this.inTurn(async () => {
+      const facts = await readFacts(this.deps.read, name)
+      if (facts !== null) this.note(name, facts)
+    })
+  }
+
+  /** This daemon has stored the certificate: later handshakes use it. */
+  adopt(name: DomainName, facts: IdentifiedFacts): Promise<void> {
+    return this.inTurn(async () => void this.note(name, facts))
   }
 
   forget(name: DomainName): void {
     this.known.delete(name)
   }
 
-  factsOf(name: DomainName): CertificateFacts | null {
+  factsOf(name: DomainName): IdentifiedFacts | null {
     return this.known.get(name) ?? null
   }
 
@@ -83,6 +90,12 @@ export class ServedCertificates {
     )
   }
 
+  private note(name: DomainName, facts: IdentifiedFacts): boolean {
+    if (this.known.get(name)?.fingerprint === facts.fingerprint) return false
+    this.known.set(name, facts)
+    return true
+  }
+
   private findContext(name: DomainName): Promise<SecureContext> {
     const facts = this.known.get(name)
     const cached = this.contexts.get(name)
@@ -94,15 +107,8 @@ export class ServedCertificates {
   }
 
   private async readContext(name: DomainName): Promise<SecureContext> {
-    const pair = await this.deps.files.readPair(name)
-    if (pair === null) throw new Error('the file of the certificate is missing')
+    const pair = await readPair(this.deps.read, name)
+    if (pair === null) throw new Error('the certificate is no longer stored')
     return createSecureContext({ ...pair, minVersion: 'TLSv1.2' })
   }
-}
-
-/** Throws if the certificate does not name the host, or the key does not belong to it. */
-function readPairFacts(name: DomainName, { cert, key }: TlsPair): CertificateFacts {
-  if (new X509Certificate(cert).checkHost(name) === undefined) throw new Error(`the certificate is not for ${name}`)
-  createSecureContext({ cert, key })
-  return readCertificateFacts(cert)
 }

@@ -25,7 +25,7 @@ export async function startCertificates(
   const { resolver, random } = { ...systemEdges(), ...edges }
   stopSteps.push(() => certificates.stop())
   await certificates.start({
-    ...{ database, resolver, random, listeners },
+    ...{ resolver, random, listeners },
     composeNotices: async (workspaceId, warnings, now) => {
       const about = { read, hostname, mailFrom, origin: originOf(settings()) }
       const notices = await composeCertificateNotices(about, workspaceId, warnings, now)

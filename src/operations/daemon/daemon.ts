@@ -20,6 +20,7 @@ import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import { readinessProbe } from '../upkeep/storage-watch.js'
 import { startCertificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { readFolderId } from './folder-id.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openStorage } from './open-storage.js'
@@ -68,7 +69,9 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
     const { opened, database, suppressions, lateSteps } = await openStorage(options, stopSteps)
-    const certificates = await Certificates.open({ config: options.config, clock, log }, started.config.tls)
+    const holder = await readFolderId(options.config.service.data_dir)
+    const { tls } = started.config
+    const certificates = await Certificates.open({ config: options.config, store: database, holder, clock, log }, tls)
     const services = await openServices(options, database, suppressions, stopSteps)
     if (options.loadsAhead === true) await services.receiving.loadAhead()
     const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
@@ -106,9 +109,9 @@ async function followChanges(
   certificates: Certificates,
   lateSteps: StopSteps,
 ): Promise<void> {
-  const putInForce: Listeners['onForeignChange'] = (changed) => {
-    certificates.wake()
-    return listeners.onForeignChange(changed)
+  const putInForce: Listeners['onForeignChange'] = async (changed) => {
+    await listeners.onForeignChange(changed)
+    await certificates.madeElsewhere(changed)
   }
   const changes = await ChangeFollower.open({ ...deps, putInForce })
   lateSteps.push(() => changes.stop())

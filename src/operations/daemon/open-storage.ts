@@ -1,8 +1,5 @@
 /** Opens the database of the daemon: files of SQLite in the data folder, or a server of PostgreSQL. */
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { errorCodeOf } from '../../base/platform/errors.js'
+import { mkdir } from 'node:fs/promises'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
@@ -15,6 +12,7 @@ import { upgradeAtStart } from '../upkeep/database-upgrade.js'
 import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
 import { watchCommits } from '../upkeep/storage-watch.js'
 import { type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { readFolderId } from './folder-id.js'
 
 interface OpenStorage {
   /** The database as it was opened: its commits are not watched. */
@@ -88,19 +86,6 @@ async function openServer({ config, logs }: StartOptions, stopSteps: StopSteps):
   })
   stopSteps.push(() => opened.close())
   return opened
-}
-
-/** An id of the data folder, which is made at the first start. */
-async function readFolderId(folder: string): Promise<string> {
-  const file = join(folder, 'folder-id')
-  const known = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (errorCodeOf(error) === 'ENOENT') return ''
-    throw error
-  })
-  if (known !== '') return known
-  const id = randomUUID()
-  await writeFile(file, id, { mode: 0o600 })
-  return id
 }
 
 /** The database whose commits the rooms make. */

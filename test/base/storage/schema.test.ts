@@ -32,11 +32,17 @@ const bytes: Readonly<Record<string, number>> = {
     ['purpose', 'verdict', 'spam_status', 'provider', 'list', 'result', 'table_name'].map((name) => [name, WORD]),
   ),
   ...Object.fromEntries(
-    ['token_hash', 'key_hash', 'code_hash', 'url_key', 'fingerprint', 'policy'].map((name) => [name, HASH]),
+    ['token_hash', 'key_hash', 'code_hash', 'url_key', 'directory_key', 'fingerprint', 'policy'].map((name) => [
+      name,
+      HASH,
+    ]),
   ),
   ...Object.fromEntries(['domain', 'from_domain', 'mx_host', 'receiver', 'reporter'].map((name) => [name, DOMAIN])),
   ...Object.fromEntries(['email', 'email_key', 'address_key', 'target', 'from_key'].map((name) => [name, ADDRESS])),
   ...Object.fromEntries(['hold_rule', 'invited_by', 'unsubscribed_contact'].map((name) => [name, ID])),
+  'acme_certificates.name': DOMAIN,
+  'acme_names.name': DOMAIN,
+  'acme_challenges.token': 256, // `operations/certificates/shared-answers`
   'events.recipient': ADDRESS,
   'link_metrics.url': 2_000, // `storage/schema/metrics`
   'email_metrics.tag': 3 * (256 + 1 + 256), // `outbound/sending/dialect-fields`

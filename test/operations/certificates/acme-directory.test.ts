@@ -8,6 +8,7 @@ import { parseDomainName } from '../../../src/base/mail/address.js'
 import { systemClock } from '../../../src/base/platform/clock.js'
 import { createHttpClient } from '../../../src/base/platform/http/http-client.js'
 import { type AcmeDirectory, openAcmeDirectory } from '../../../src/operations/certificates/acme-directory.js'
+import { readCertificateFacts } from '../../../src/operations/certificates/renewal-plan.js'
 import { RenewalWindows } from '../../../src/operations/certificates/renewal-windows.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 
@@ -65,6 +66,7 @@ t.test('renewal windows are asked for twice a day', async (t) => {
   let asked = 0
   const name = parseDomainName('a.test')
   const cert = readFileSync('test/fixtures/certificates/key-identifier.pem', 'utf8')
+  const facts = readCertificateFacts(cert)
   const window = { start: now, end: now + 1 }
   const readRenewalWindow = async () => {
     asked += 1
@@ -73,26 +75,30 @@ t.test('renewal windows are asked for twice a day', async (t) => {
   }
   const windows = new RenewalWindows({
     directory: { readRenewalWindow },
-    files: { readPair: async () => ({ cert, key: '' }) },
+    read: async <Row>() => [{ cert, key: '' } as Row],
     clock: () => now,
   })
-  t.equal(windows.windowOf(name), null)
-  await windows.refresh(name)
-  await windows.refresh(name)
-  t.same([asked, windows.windowOf(name)], [1, window])
+  t.equal(windows.windowOf(name, facts), null)
+  await windows.refresh(name, facts)
+  await windows.refresh(name, facts)
+  t.same([asked, windows.windowOf(name, facts)], [1, window])
   t.equal(windows.replacedId(name), 'aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
   now += 12 * 3_600_000
-  await windows.refresh(name)
-  t.same([asked, windows.windowOf(name), windows.replacedId(name)], [2, null, null], 'a server that fails')
+  await windows.refresh(name, facts)
+  t.same([asked, windows.windowOf(name, facts), windows.replacedId(name)], [2, null, null], 'a server that fails')
   const other = parseDomainName('b.test')
-  await windows.refresh(other)
+  await windows.refresh(other, facts)
   t.equal(asked, 2, 'it is not asked about the next name at once')
   now += 3_600_000
-  await windows.refresh(other)
-  t.same([asked, windows.windowOf(other)], [3, window])
+  await windows.refresh(other, facts)
+  t.same([asked, windows.windowOf(other, facts)], [3, window])
   now -= 365 * 24 * 3_600_000
-  await windows.refresh(other)
+  await windows.refresh(other, facts)
   t.equal(asked, 4, 'a time that was noted before the clock was set back does not count')
+  const renewed = { ...facts, fingerprint: 'another' }
+  t.equal(windows.windowOf(other, renewed), null, 'another daemon has replaced the certificate')
+  await windows.refresh(other, renewed)
+  t.same([asked, windows.windowOf(other, renewed)], [5, window])
 })
 
 t.test('what a server may not do', async (t) => {

@@ -4,12 +4,22 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { ChallengeAnswers } from '../../../src/operations/certificates/challenge-answers.js'
 import { openChallengeListener } from '../../../src/operations/certificates/challenge-listener.js'
+import { ChallengeRows } from '../../../src/operations/certificates/challenge-rows.js'
+import { SharedAnswers } from '../../../src/operations/certificates/shared-answers.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const PREFIX = '/.well-known/acme-challenge/'
 
-async function openListener(t: Test, publicUrl = 'https://mail.example.test:8443/base'): Promise<number> {
-  const answers = new ChallengeAnswers()
-  answers.addText('token', 'token.thumbprint')
+const noRows = { readAll: async () => new Map<string, string>() }
+
+async function openListener(
+  t: Test,
+  publicUrl = 'https://mail.example.test:8443/base',
+  rows: Pick<ChallengeRows, 'readAll'> = noRows,
+): Promise<number> {
+  const own = new ChallengeAnswers()
+  own.addText('token', 'token.thumbprint')
+  const answers = new SharedAnswers({ own, rows })
   const listener = await openChallengeListener([{ host: '0.0.0.0', port: 0 }], { answers, publicUrl })
   t.teardown(listener.stop)
   return listener.endpoints[0]?.port ?? 0
@@ -76,4 +86,22 @@ t.test('one client that holds its connections leaves room for the others', async
   let answer = ''
   for (let tries = 0; answer === '' && tries < 100; tries += 1) answer = await get(port, '/', '127.0.0.2')
   t.match(answer, /^HTTP\/1\.1 308 /, 'and is again when it has closed them')
+})
+
+t.test('a challenge of another daemon on the same database is answered', async (t) => {
+  const { database, openAgain } = await temporaryDatabase(t)
+  const port = await openListener(t, undefined, new ChallengeRows(await openAgain(), Date.now))
+  const token = 'x'.repeat(43)
+  t.match(await get(port, PREFIX + token), /^HTTP\/1\.1 404 /)
+  await new ChallengeRows(database, Date.now).add(token, `${token}.thumbprint`)
+  t.match(await get(port, PREFIX + token), new RegExp(`^HTTP/1\\.1 200 [\\s\\S]*\\r\\n\\r\\n${token}\\.thumbprint$`))
+  t.match(await send(port, `POST ${PREFIX}${token} HTTP/1.1\r\nHost: x\r\n\r\n`), /^HTTP\/1\.1 404 /)
+})
+
+t.test('while the database cannot be read, only challenges of other daemons are not answered', async (t) => {
+  const readAll = (): Promise<never> => Promise.reject(new Error('the database is away'))
+  const port = await openListener(t, undefined, { readAll })
+  t.match(await get(port, PREFIX + 'x'.repeat(43)), /^HTTP\/1\.1 503 /)
+  t.match(await get(port, `${PREFIX}token`), /^HTTP\/1\.1 200 /)
+  t.match(await get(port, '/'), /^HTTP\/1\.1 308 /)
 })

@@ -52,11 +52,13 @@ t.test('the account: two hundred orders in three hours', async (t) => {
   t.equal(limits.nextOrderAt(nameOf(1000), now + 4 * HOUR, null), now + 4 * HOUR)
 })
 
-t.test('what was read from files in any order counts', async (t) => {
+t.test('what was stored in any order counts, and what is no longer stored does not', async (t) => {
   const limits = new OrderLimits()
   const name = nameOf(1)
-  limits.load(name, { orders: [], issued: [now + 3, now + 1, now + 2, now] })
+  limits.load([[name, { orders: [], issued: [now + 3, now + 1, now + 2, now] }]])
   t.equal(limits.nextOrderAt(name, now + HOUR, null), now + WEEK)
+  limits.load([])
+  t.equal(limits.nextOrderAt(name, now + HOUR, null), now + HOUR)
 })
 
 t.test('orders without a certificate do not keep a name waiting', async (t) => {

@@ -2,6 +2,8 @@
 
 /** Small tables that change rarely. */
 export const followedTables = [
+  'acme_certificates',
+  'acme_names',
   'api_keys',
   'blocked_addresses',
   'dkim_keys',

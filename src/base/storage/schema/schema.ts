@@ -9,6 +9,7 @@
 import { accounts } from './accounts.js'
 import { audiences } from './audiences.js'
 import { broadcasts } from './broadcasts.js'
+import { certificates } from './certificates.js'
 import { changes } from './changes.js'
 import { content } from './content.js'
 import { delivery } from './delivery.js'
@@ -30,6 +31,7 @@ import { webhooks } from './webhooks.js'
 /** A trigger follows its table; the tables that it changes may follow it. */
 export const schema: readonly string[] = [
   ...service,
+  ...certificates,
   ...accounts,
   ...domains,
   ...spool,

@@ -23,6 +23,12 @@ import type {
   BroadcastMessagesTable,
   BroadcastsTable,
 } from './broadcast-tables.js'
+import type {
+  AcmeAccountsTable,
+  AcmeCertificatesTable,
+  AcmeChallengesTable,
+  AcmeNamesTable,
+} from './certificate-tables.js'
 import type { Flag, Json, Timestamp } from './columns.js'
 import type {
   AudienceRemovalsTable,
@@ -187,6 +193,10 @@ export interface Tables {
   breaker_counts: BreakerCountsTable
   breaker_states: BreakerStatesTable
   spool_holes: SpoolHolesTable
+  acme_accounts: AcmeAccountsTable
+  acme_certificates: AcmeCertificatesTable
+  acme_names: AcmeNamesTable
+  acme_challenges: AcmeChallengesTable
 }
 
 /** A fault that a daily check found. The row is removed when it is right again. */

@@ -3,16 +3,16 @@
  *
  * `certificates renew` leaves a request for the running daemon, and waits until it has tried.
  */
-import { X509Certificate } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../../base/config/complete.js'
 import { type DomainName, formatForDisplay, tryParseDomainName } from '../../../base/mail/address.js'
 import { announceChange } from '../../../base/storage/db/change-acknowledgement.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
-import type { Store } from '../../../base/storage/db/database.js'
-import { CertificateFiles } from '../../certificates/certificate-files.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { type CertificateView, describeStored } from '../../certificates/certificate-list.js'
 import { listMailHosts, listServiceNames } from '../../certificates/certificate-names.js'
+import { readFacts } from '../../certificates/certificate-rows.js'
+import { readState, requestRenewal } from '../../certificates/name-rows.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
 import { formatTable } from '../command/table.js'
 
@@ -23,9 +23,9 @@ const POLL_INTERVAL = 100
 export async function listCertificates({ words, config, clock, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   requireAcme(config)
-  const files = new CertificateFiles(config.service.data_dir)
+  const { read } = await database()
   const data: CertificateView[] = []
-  for (const name of await listNames(config, await database())) data.push(await describeStored(files, name, clock()))
+  for (const name of await listNames(config, read)) data.push(await describeStored(read, name, clock()))
   return { json: { data }, lines: formatCertificates(data) }
 }
 
@@ -34,22 +34,20 @@ export async function renewCertificate({ words, config, clock, database: open }:
   requireAcme(config)
   const written = requiredWord(words, 0, 'NAME')
   const name = tryParseDomainName(written)
-  const database = await open()
-  if (name === null || !(await listNames(config, database)).includes(name)) {
+  const { read, commit } = await open()
+  if (name === null || !(await listNames(config, read)).includes(name)) {
     throw new CommandFailed(`${formatForDisplay(written)} is not among the names that "posthorn certificates" lists`)
   }
-  const files = new CertificateFiles(config.service.data_dir)
-  const before = await readSerial(files, name)
-  const { triedAt } = await files.readRecord(name)
-  await files.requestRenewal(name)
+  const before = await readFacts(read, name)
+  const { record } = await readState(read, name)
+  await commit([requestRenewal({ name, now: clock() }), announceChange()])
   if (!isDataFolderHeld(config.service.data_dir)) {
     const lines = [`No daemon runs here: ${name} is renewed after the next start.`]
-    return { json: await describeStored(files, name, clock()), lines }
+    return { json: await describeStored(read, name, clock()), lines }
   }
-  await database.commit([announceChange()])
-  const isTried = await waitForTry(files, name, triedAt)
-  const view = await describeStored(files, name, clock())
-  const isRenewed = (await readSerial(files, name)) !== before
+  const isTried = await waitForTry(read, name, record.triedAt)
+  const view = await describeStored(read, name, clock())
+  const isRenewed = (await readFacts(read, name))?.fingerprint !== before?.fingerprint
   const warnings = isTried ? [] : ['the daemon has not finished; "posthorn certificates" shows the result']
   return { json: view, lines: formatCertificates([view]), failed: !isRenewed, warnings }
 }
@@ -58,19 +56,14 @@ function requireAcme({ tls }: Config): void {
   if (!tls.acme.enabled) throw new CommandFailed('tls.acme.enabled is false: no certificates come from an ACME server')
 }
 
-async function listNames(config: Config, { read }: Store): Promise<readonly DomainName[]> {
+async function listNames(config: Config, read: Read): Promise<readonly DomainName[]> {
   return [...new Set([...listServiceNames(config), ...(await listMailHosts(read))])]
 }
 
-async function readSerial(files: CertificateFiles, name: DomainName): Promise<string | null> {
-  const pair = await files.readPair(name)
-  return pair === null ? null : new X509Certificate(pair.cert).serialNumber
-}
-
 /** Whether the daemon has tried again since `before`. */
-async function waitForTry(files: CertificateFiles, name: DomainName, before: number | null): Promise<boolean> {
+async function waitForTry(read: Read, name: DomainName, before: number | null): Promise<boolean> {
   for (let waited = 0; waited < MAX_WAIT; waited += POLL_INTERVAL) {
-    if ((await files.readRecord(name)).triedAt !== before) return true
+    if ((await readState(read, name)).record.triedAt !== before) return true
     await pause(POLL_INTERVAL)
   }
   return false

@@ -3,17 +3,18 @@
 import type { Config } from '../../../base/config/complete.js'
 import type { DomainName } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { mailTargetOf } from '../../../workspaces/domains/verification/dns-records.js'
-import { CertificateFiles } from '../../certificates/certificate-files.js'
 import { listMailHosts, listServiceNames } from '../../certificates/certificate-names.js'
+import { readFacts } from '../../certificates/certificate-rows.js'
 import type { NameRecord } from '../../certificates/name-record.js'
+import { readState } from '../../certificates/name-rows.js'
 import {
   type CertificateFacts,
   daysLeft,
   expiresSoon,
   isValidAt,
-  readCertificateFacts,
   renewalTimeOf,
 } from '../../certificates/renewal-plan.js'
 import type { Check, CheckDeps } from '../check.js'
@@ -29,25 +30,24 @@ const HOST_STEP = 250
 
 export interface OrderedCertificate {
   readonly name: DomainName
-  /** Null if there is no certificate, or its file cannot be used. */
+  /** Null if there is no certificate. */
   readonly facts: CertificateFacts | null
   readonly record: Pick<NameRecord, 'fault' | 'nextTryAt'>
 }
 
 async function checkNames({ config, read, clock, signal, ownAddresses }: CheckDeps): Promise<readonly Judgement[]> {
-  if (!config.tls.acme.enabled) return []
-  const files = new CertificateFiles(config.service.data_dir)
+  if (!config.tls.acme.enabled || read === null) return []
   const service = listServiceNames(config)
   const addresses = listPublicAddresses(config, ownAddresses)
   const mailTarget = [`CNAME ${mailTargetOf(config.service.zone)}.`]
   const judgements: Judgement[] = []
   for (const name of service) {
-    judgements.push(judgeName(await readOrdered(files, name), clock(), { isService: true, records: addresses }))
+    judgements.push(judgeName(await readOrdered(read, name), clock(), { isService: true, records: addresses }))
   }
   const hosts: OrderedCertificate[] = []
-  for (const name of read === null ? [] : await listMailHosts(read)) {
+  for (const name of await listMailHosts(read)) {
     signal.throwIfAborted()
-    if (!service.includes(name)) hosts.push(await readOrdered(files, name))
+    if (!service.includes(name)) hosts.push(await readOrdered(read, name))
   }
   return [...judgements, ...(await judgeMailHosts(hosts, clock(), mailTarget))]
 }
@@ -59,17 +59,9 @@ function listPublicAddresses({ service }: Pick<Config, 'service'>, ownAddresses:
   return addresses.map((address) => `${address.includes(':') ? 'AAAA' : 'A'} ${address}`)
 }
 
-async function readOrdered(files: CertificateFiles, name: DomainName): Promise<OrderedCertificate> {
-  const [pair, record] = [await files.readPair(name), await files.readRecord(name)]
-  return { name, facts: pair === null ? null : readFacts(pair.cert), record }
-}
-
-function readFacts(cert: string): CertificateFacts | null {
-  try {
-    return readCertificateFacts(cert)
-  } catch {
-    return null
-  }
+async function readOrdered(read: Read, name: DomainName): Promise<OrderedCertificate> {
+  const [facts, { record }] = [await readFacts(read, name), await readState(read, name)]
+  return { name, facts, record }
 }
 
 /** All hosts in order are one finding. There may be thousands of hosts, so they are judged in steps. */

@@ -3,9 +3,8 @@
  * `zone-checks` check that the policy is published.
  */
 import type { X509Certificate } from 'node:crypto'
-import type { Config } from '../../../base/config/complete.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
-import { CertificateFiles } from '../../certificates/certificate-files.js'
+import { readPair } from '../../certificates/certificate-rows.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 import { findDefault, hasKnownRoot, judgeChain, judgeDays, judgeNames, parseChain } from './tls-checks.js'
@@ -27,10 +26,11 @@ async function checkMxHost(deps: CheckDeps): Promise<readonly Judgement[]> {
 }
 
 /** What is wrong with the certificate. Empty if nothing is. */
-async function findFaults({ config, clock, authorities }: CheckDeps): Promise<readonly string[]> {
+async function findFaults(deps: CheckDeps): Promise<readonly string[]> {
+  const { config, clock, authorities } = deps
   const host = config.service.inbound_mx_host
   try {
-    const chain = await readMxChain(config)
+    const chain = await readMxChain(deps)
     const remedy: Remedy = ['posthorn doctor tls acme']
     const days = judgeDays(host, chain, clock(), remedy)
     const others = [...judgeNames(host, chain, [host]), judgeChain(host, chain, await hasKnownRoot(chain, authorities))]
@@ -44,10 +44,11 @@ async function findFaults({ config, clock, authorities }: CheckDeps): Promise<re
 }
 
 /** Clients that ask for the name of the MX host get its own certificate, if there is one. */
-async function readMxChain(config: Config): Promise<readonly X509Certificate[]> {
+async function readMxChain(deps: CheckDeps): Promise<readonly X509Certificate[]> {
+  const { config, read } = deps
   const { service, tls } = config
-  const own = tls.acme.enabled ? await new CertificateFiles(service.data_dir).readPair(service.inbound_mx_host) : null
-  return parseChain(own?.cert ?? (await (await findDefault(config)).read()))
+  const own = tls.acme.enabled && read !== null ? await readPair(read, service.inbound_mx_host) : null
+  return parseChain(own?.cert ?? (await (await findDefault(deps)).read()))
 }
 
 export function judgeMxHost(host: string, mode: 'testing' | 'enforce', faults: readonly string[]): Judgement {

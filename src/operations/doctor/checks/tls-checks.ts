@@ -9,7 +9,7 @@ import { isLoopback } from '../../../base/platform/ip-address.js'
 import { DAY } from '../../../base/platform/time-units.js'
 import { readTlsFiles } from '../../../base/platform/tls-files.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import { CertificateFiles } from '../../certificates/certificate-files.js'
+import { placeOf, readPair } from '../../certificates/certificate-rows.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 
@@ -29,27 +29,31 @@ export const tlsChecks: readonly Check[] = [
 
 /** The certificate that listeners serve to clients that ask for no other name. */
 interface DefaultCertificate {
+  /** The file, or how the place in the database is called. */
   readonly file: string
   readonly origin: 'files' | 'acme' | 'self-signed'
   /** PEM; rejects if the files cannot be used. */
   readonly read: () => Promise<string>
 }
 
-export async function findDefault({ tls, service }: Config): Promise<DefaultCertificate> {
+export async function findDefault({
+  config: { tls, service },
+  read,
+}: Pick<CheckDeps, 'config' | 'read'>): Promise<DefaultCertificate> {
   const { cert_file: certFile, key_file: keyFile } = tls
-  const readPair = (cert: string, key: string) => async () => (await readTlsFiles(cert, key)).cert
+  const readFiles = (cert: string, key: string) => async () => (await readTlsFiles(cert, key)).cert
   if (certFile !== null && keyFile !== null) {
-    return { file: certFile, origin: 'files', read: readPair(certFile, keyFile) }
+    return { file: certFile, origin: 'files', read: readFiles(certFile, keyFile) }
   }
-  const files = new CertificateFiles(service.data_dir)
-  const ordered = tls.acme.enabled ? await files.readPair(service.hostname) : null
-  if (ordered !== null) return { file: files.pathOf(service.hostname), origin: 'acme', read: async () => ordered.cert }
+  const ordered = tls.acme.enabled && read !== null ? await readPair(read, service.hostname) : null
+  if (ordered !== null) return { file: placeOf(service.hostname), origin: 'acme', read: async () => ordered.cert }
   const [own, key] = ['cert.pem', 'key.pem'].map((name) => join(service.data_dir, 'tls', name))
-  return { file: own ?? '', origin: 'self-signed', read: readPair(own ?? '', key ?? '') }
+  return { file: own ?? '', origin: 'self-signed', read: readFiles(own ?? '', key ?? '') }
 }
 
-async function checkCertificate({ config, clock, authorities }: CheckDeps): Promise<readonly Judgement[]> {
-  const { file, origin, read } = await findDefault(config)
+async function checkCertificate(deps: CheckDeps): Promise<readonly Judgement[]> {
+  const { config, clock, authorities } = deps
+  const { file, origin, read } = await findDefault(deps)
   const { service, tls } = config
   try {
     const chain = parseChain(await read())
@@ -206,7 +210,7 @@ async function checkServed(deps: CheckDeps): Promise<readonly Judgement[]> {
   )
   if (endpoint === undefined || !('port' in endpoint)) return []
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1', localhost: '127.0.0.1' }[endpoint.host] ?? endpoint.host
-  const { read } = await findDefault(config)
+  const { read } = await findDefault(deps)
   const [stored, served] = await Promise.all([
     read().then(
       (cert) => parseChain(cert)[0] ?? null,

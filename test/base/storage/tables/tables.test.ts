@@ -44,6 +44,7 @@ t.test('the table types match the migrated schema', async (t) => {
     'columns',
     'account-tables',
     'broadcast-tables',
+    'certificate-tables',
     'content-tables',
     'delivery-tables',
     'domain-tables',

@@ -1,7 +1,8 @@
 /** Certificates of an ACME server: which of them need attention, and what their findings say. */
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
-import { CertificateFiles } from '../../../../src/operations/certificates/certificate-files.js'
+import { storeCertificate, toCertificateRow } from '../../../../src/operations/certificates/certificate-rows.js'
+import { NameLeases } from '../../../../src/operations/certificates/name-leases.js'
 import { newNameRecord } from '../../../../src/operations/certificates/name-record.js'
 import type { CheckDeps } from '../../../../src/operations/doctor/check.js'
 import {
@@ -12,7 +13,7 @@ import {
 } from '../../../../src/operations/doctor/checks/acme-checks.js'
 import type { FindingState } from '../../../../src/operations/doctor/finding.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
-import { temporaryFolder } from '../../../helpers/database/database.js'
+import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { testConfig } from '../../../helpers/doctor/test-config.js'
 
 const DAY = 86_400_000
@@ -104,20 +105,21 @@ t.test('mail hosts that are as they should be are one finding', async (t) => {
 })
 
 t.test('what is stored is read', async (t) => {
-  const folder = temporaryFolder(t)
-  const files = new CertificateFiles(folder)
-  await files.storePair(name, await createSelfSigned([name]))
-  await files.storeRecord(name, { ...newNameRecord, fault: 'caa: forbidden' })
+  const { database } = await temporaryDatabase(t)
+  const leases = new NameLeases({ ...database, clock: Date.now, holder: 'this' })
   const absent = parseDomainName('mx.example.net')
-  await files.storeRecord(absent, { ...newNameRecord, fault: `${absent} does not exist in DNS` })
+  for (const one of [name, absent]) await leases.take(one)
+  const certificate = storeCertificate(toCertificateRow(name, await createSelfSigned([name])))
+  await leases.settleOrder(name, { ...newNameRecord, fault: 'caa: forbidden' }, [certificate])
+  await leases.settle(absent, { ...newNameRecord, fault: `${absent} does not exist in DNS` })
   const run = (enabled: boolean) =>
     acmeChecks[0]?.run({
       config: testConfig({
-        service: { data_dir: folder, inbound_mx_host: 'mx.example.net' },
+        service: { inbound_mx_host: 'mx.example.net' },
         tls: { acme: { enabled } },
       }),
       clock: () => Date.UTC(2030, 0, 1),
-      read: null,
+      read: database.read,
       ownAddresses: ['10.0.0.1', '93.184.216.34'],
       signal: new AbortController().signal,
     } as unknown as CheckDeps)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
-import { CertificateFiles } from '../../../../src/operations/certificates/certificate-files.js'
+import { storeCertificate, toCertificateRow } from '../../../../src/operations/certificates/certificate-rows.js'
 import type { CheckDeps } from '../../../../src/operations/doctor/check.js'
 import {
   hasKnownRoot,
@@ -17,7 +17,7 @@ import {
 } from '../../../../src/operations/doctor/checks/tls-checks.js'
 import type { FindingState } from '../../../../src/operations/doctor/finding.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
-import { temporaryFolder } from '../../../helpers/database/database.js'
+import { temporaryDatabase, temporaryFolder } from '../../../helpers/database/database.js'
 import { testConfig } from '../../../helpers/doctor/test-config.js'
 
 const DAY = 86_400_000
@@ -88,8 +88,9 @@ t.test('with an ACME server: its certificate of the host name, else the self-sig
     tls: { acme: { enabled: true } },
   })
   const own = await createSelfSigned(['mail.example.net'])
-  const run = () =>
-    tlsChecks[0]?.run({ config, clock: () => Date.UTC(2030, 0, 1), authorities: own.cert } as unknown as CheckDeps)
+  const { read, commit } = (await temporaryDatabase(t)).database
+  const deps = { config, read, clock: () => Date.UTC(2030, 0, 1), authorities: own.cert }
+  const run = () => tlsChecks[0]?.run(deps as unknown as CheckDeps)
   mkdirSync(join(folder, 'tls'))
   writeFileSync(join(folder, 'tls/cert.pem'), own.cert)
   writeFileSync(join(folder, 'tls/key.pem'), own.key)
@@ -99,10 +100,9 @@ t.test('with an ACME server: its certificate of the host name, else the self-sig
     remedy: ['posthorn doctor acme', 'posthorn certificates renew mail.example.net'],
   }
   t.match(await run(), [{ state: 'ok' }, { state: 'ok', text: 'mail.example.net' }, chain])
-  const files = new CertificateFiles(folder)
-  await files.storePair(parseDomainName('mail.example.net'), own)
+  await commit([storeCertificate(toCertificateRow(parseDomainName('mail.example.net'), own))])
   t.match(await run(), [
-    { state: 'ok', subject: files.pathOf(parseDomainName('mail.example.net')) },
+    { state: 'ok', subject: 'acme:mail.example.net' },
     { state: 'ok', text: 'mail.example.net' },
     { state: 'ok', text: /known authority/ },
   ])

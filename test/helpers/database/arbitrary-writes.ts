@@ -60,6 +60,8 @@ const targets: Readonly<Record<string, Target>> = {
   erasures: target(() => ({ id: 'ws_1' }), []),
   domain_reports: target((n) => ({ workspace_id: workspaceOf(n), domain_id: `domains-${n}` }), []),
   domain_report_rows: target((n) => ({ report_id: `domain_reports-${n}` }), [], 'report_id'),
+  acme_certificates: target(() => ({}), ['valid_to = 2'], 'name'),
+  acme_names: target(() => ({}), ['failures = 1'], 'name'),
   forward_rules: target(ofWorkspace, ['enabled = 1']),
   members: target(
     (n) => ({ workspace_id: workspaceOf(n), user_id: `users-${n}`, role: n % 3 === 0 ? 'member' : 'admin' }),

@@ -72,9 +72,9 @@ t.test('the session', { skip: withoutPostgres }, async (t) => {
   const connection = await connect(t, superUrl, { schema: 'mail_2', limits })
   const settings = ['search_path', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
   const values = await Promise.all(
-    [...settings, 'timezone', 'application_name'].map((name) => readOne(connection, `show ${name}`)),
+    [...settings, 'timezone', 'application_name', 'jit'].map((name) => readOne(connection, `show ${name}`)),
   )
-  t.same(values, ['"mail_2"', '1234ms', '2345ms', '3456ms', 'UTC', 'posthorn'])
+  t.same(values, ['"mail_2"', '1234ms', '2345ms', '3456ms', 'UTC', 'posthorn', 'off'])
   t.equal(await readOne(await connect(t, `postgres://postgres@/postgres?host=${folder}&port=${port}`), 'select 1'), 1)
 })
 

@@ -2,6 +2,7 @@
  * What scripts/fuzz has found stays repaired: every target runs on its seeds and its kept findings. The engine finds
  * faults that were planted in a parser.
  */
+// Of SQLite alone: nearly all of it has no database.
 import t from 'tap'
 import { DocumentedError, parsePlanted } from './fixtures/planted-parser.js'
 import { listCaseFolders, readCases } from './helpers/fuzz/cases.js'

@@ -9,9 +9,11 @@ import { joinBytes } from '../../../base/storage/db/dialect.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import {
+  type PieceAt,
   readStoredBytes,
   storedBytes,
   storedHead,
+  storedPiece,
   storedPlace,
   storedSize,
 } from '../../../base/storage/spool/stored-bytes.js'
@@ -89,7 +91,7 @@ export async function readRaw(read: Read, key: EmailKey): Promise<Buffer | undef
 export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
   return isFramed(key.emailId)
     ? await framedRawOf(read, key)
-    : readStoredBytes(read, key, { place: placeOfRaw, bytes: rawOfEmail })
+    : readStoredBytes(read, key, { place: placeOfRaw, bytes: rawOfEmail, piece: pieceOfRaw })
 }
 
 /** The most bytes of a message that `readHead` reads. */
@@ -119,6 +121,14 @@ const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
     .select(storedBytes().as('raw'))
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+const pieceOfRaw = prepareRead<EmailKey & PieceAt>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages')
+    .select(storedPiece(slot('at')).as('raw'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -13,7 +13,14 @@ import { lowerCaseOf } from '../../../base/storage/db/dialect.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
-import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../../base/storage/spool/stored-bytes.js'
+import {
+  type PieceAt,
+  readStoredBytes,
+  storedBytes,
+  storedPiece,
+  storedPlace,
+  storedSize,
+} from '../../../base/storage/spool/stored-bytes.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
@@ -157,6 +164,14 @@ const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
+const pieceOfInbound = prepareRead<InboundKey & PieceAt>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw')
+    .select(storedPiece(slot('at')).as('raw'))
+    .where('inbound_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
 const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
@@ -167,7 +182,7 @@ const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
 
 /** Reads the message without blocking the thread. Resolves to undefined if it is no longer stored. */
 export function readInboundRaw(read: Read, key: InboundKey): Promise<Buffer | undefined> {
-  return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound })
+  return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound, piece: pieceOfInbound })
 }
 
 export async function hasInboundRaw(read: Read, key: InboundKey): Promise<boolean> {

@@ -60,7 +60,7 @@ const MAX_READ_HERE = 131_072
 /** Bytes of a piece, which comes from the server as text, and is decoded on the main thread. */
 const PIECE_BYTES = 262_144
 /** Pieces that are asked for at a time. */
-const PIECES_AT_ONCE = 8
+const PIECES_AT_ONCE = 2
 
 interface ReadsOfBytes<Key> {
   readonly place: PreparedRead<Key, StoredPlace[]>

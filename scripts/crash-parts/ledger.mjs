@@ -145,7 +145,9 @@ export class Ledger {
 }
 
 async function emailsByNumber(database) {
-  return groupByNumber(await readRows(database, `select id, subject, created_at from emails where broadcast_id is null`))
+  return groupByNumber(
+    await readRows(database, `select id, subject, created_at from emails where broadcast_id is null`),
+  )
 }
 
 async function inboundByNumber(database) {

@@ -108,7 +108,16 @@ const servers = Array.from({ length: Number(values.servers) }, () => submitBySmt
 console.log(
   `seed ${values.seed}: ${count} ${what}, ${submitters.length} clients, half of them REST, ${servers.length} servers`,
 )
-const how = { count, random, ledger, arrivals, start, postgres, pause: Number(values.pause), serving: () => listening(port) }
+const how = {
+  count,
+  random,
+  ledger,
+  arrivals,
+  start,
+  postgres,
+  pause: Number(values.pause),
+  serving: () => listening(port),
+}
 const { daemon, times, waits } = await (what === 'kills' ? killDaemon(how) : cutServer(how))
 const isAlive = daemon.exitCode === null && daemon.signalCode === null
 over.abort()
@@ -131,7 +140,8 @@ for (const problem of problems) console.log(`${problem.check}: ${problem.message
 console.log(
   `${what} ${count}, accepted ${ledger.size}, delivered ${arrivals.numbers.size}, lost ${lost}, delivered twice ${twice}, of which under way ${underWay}, left in the queue ${left}`,
 )
-if (waits) console.log(`all listeners accepted again after ${waits.map((wait) => (wait / 1000).toFixed(1)).join(', ')} s`)
+if (waits)
+  console.log(`all listeners accepted again after ${waits.map((wait) => (wait / 1000).toFixed(1)).join(', ')} s`)
 console.log(`messages in spool files ${spooled}`)
 console.log(news.line)
 const answered = await reader

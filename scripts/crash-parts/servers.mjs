@@ -4,6 +4,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../lib/processes.mjs'
 
 const DATABASE = 'crash'
 /** The name under which a standby connects, for which commits wait. */
@@ -24,7 +25,7 @@ async function openSingle(server) {
   await server.createDatabase(DATABASE)
   return {
     url: server.urlOf(DATABASE),
-    pids: () => [server.pid],
+    pids: () => (server.isRunning ? [server.pid] : []),
     cut: async (pause) => {
       await server.stop('immediate')
       await sleep(pause)
@@ -33,24 +34,38 @@ async function openSingle(server) {
   }
 }
 
-/** The one that was ended becomes the standby of the other, from a new copy. */
+/**
+ * Three places of which two are used, and a new standby is made at the third. Every other time the primary falls silent with all
+ * its connections, as if its machine had lost its power, and stays so until the next time.
+ */
 async function openPair(folder, first) {
-  const second = await first.startStandby(optionsOf(folder, 'two', true))
-  let [primary, standby] = [first, second]
-  await untilFollowed(primary)
+  const free = [first, { folder: join(folder, 'two'), port: await freePort() }, { folder: join(folder, 'three'), port: await freePort() }]
+  const hosts = free.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const follow = async (leader, { folder: place, port }) => {
+    const follower = await leader.startStandby({ ...optionsOf('', place, true), port })
+    await untilFollowed(leader)
+    return follower
+  }
+  let [primary, gone] = [free.shift(), null]
+  let standby = await follow(primary, free.shift())
   await primary.createDatabase(DATABASE)
+  let cuts = 0
   return {
-    url: `postgres://postgres@127.0.0.1:${first.port},127.0.0.1:${second.port}/${DATABASE}?target_session_attrs=read-write`,
-    pids: () => [primary.pid, standby.pid],
+    url: `postgres://postgres@${hosts}/${DATABASE}?target_session_attrs=read-write`,
+    pids: () => [primary, standby, gone].flatMap((server) => (server?.isRunning ? [server.pid] : [])),
     cut: async (pause) => {
-      const { folder: left, port } = primary
-      await primary.stop('immediate')
+      await gone?.stop('immediate')
+      cuts += 1
+      if (cuts % 2 === 0) primary.freeze()
+      else await primary.stop('immediate')
       await sleep(pause)
+      gone = primary
       primary = standby
       await primary.promote()
-      rmSync(join(left, 'data'), { recursive: true })
-      standby = await primary.startStandby({ ...optionsOf('', '', true), folder: left, port })
-      await untilFollowed(primary)
+      const place = free.shift()
+      free.push(gone)
+      rmSync(join(place.folder, 'data'), { recursive: true, force: true })
+      standby = await follow(primary, place)
     },
   }
 }

@@ -35,6 +35,8 @@ export interface PostgresOptions {
 type StopMode = 'fast' | 'immediate'
 
 export class PostgresServer {
+  private isFrozen = false
+
   private constructor(
     readonly port: number,
     private readonly options: PostgresOptions,
@@ -76,6 +78,10 @@ export class PostgresServer {
     return this.server.pid ?? 0
   }
 
+  get isRunning(): boolean {
+    return this.server.exitCode === null && this.server.signalCode === null
+  }
+
   /** Makes an empty database. */
   async createDatabase(name: string): Promise<void> {
     await this.run(`create database ${name}`)
@@ -99,10 +105,30 @@ export class PostgresServer {
   }
 
   async stop(mode: StopMode = 'fast'): Promise<void> {
-    if (this.server.exitCode !== null) return
+    if (!this.isRunning) return
     const ended = once(this.server, 'exit')
     this.server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    this.thaw()
     await ended
+  }
+
+  /** Its processes do nothing from now on, and say nothing, as if its machine were gone. `thaw` lets them go on. */
+  freeze(): void {
+    this.isFrozen = true
+    // The server is the first, so that it makes no more processes.
+    process.kill(this.pid, 'SIGSTOP')
+    for (const child of this.childPids()) process.kill(child, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    if (!this.isFrozen) return
+    this.isFrozen = false
+    for (const child of this.childPids()) process.kill(child, 'SIGCONT')
+    process.kill(this.pid, 'SIGCONT')
+  }
+
+  private childPids(): readonly number[] {
+    return readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'latin1').trim().split(' ').map(Number)
   }
 
   /** Starts it again with its data and its port. */

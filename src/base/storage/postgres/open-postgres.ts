@@ -19,6 +19,7 @@ import type { ConnectionSettings } from './connection-settings.js'
 import { DatabaseTaken, Fence } from './fence.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
+import type { Connect } from './server-pulse.js'
 import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
@@ -63,8 +64,8 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const onBatch = (batch: WrittenBatch): void => {
     for (const listener of listeners) listener(batch)
   }
-  const reconnect = () => servers.connect()
-  const writer = new BatchWriter({ fence, connection, reconnect, log, onTaken, onBatch })
+  const connect: Connect = (limits) => servers.connect(limits)
+  const writer = new BatchWriter({ fence, connection, connect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
   const announcements = new AnnouncementWatch(readers.read)
   return {

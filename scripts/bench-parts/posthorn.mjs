@@ -11,7 +11,6 @@ export const engines = [
   { name: 'with PostgreSQL', start: (how) => start({ ...how, storage: 'postgres' }) },
   { name: 'with SQLite', start },
 ]
-const DATABASE = 'bench'
 
 /** Flags of Node.js, from BENCH_NODE_FLAGS. */
 export const nodeFlags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
@@ -19,7 +18,7 @@ export const nodeFlags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
 /**
  * `routes`: more domains with the address and port of their host. `settings`: more sections of
  * the configuration. `prepare`: changes the database before the daemon opens it. `storage`: "postgres" starts a server for the
- * data, which loses nothing in a crash.
+ * data.
  */
 async function start({ folder, sink, deliver, routes = {}, settings = {}, prepare, storage }) {
   const home = mkdtempSync(join(folder, 'posthorn-'))
@@ -28,10 +27,10 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     max_connections: deliver ? 100 : 1,
     max_connections_per_host: 20,
   }
-  const server = storage === 'postgres' ? await startPostgres(home) : null
+  const server = await startStorage(home, storage)
   const made = await setUpDaemon({
     ...{ folder: home, domain: 'bench.test', settings: { outbound, ...settings } },
-    storage: server?.urlOf(DATABASE) ?? '',
+    storage: server.url,
   })
   await prepare?.(made)
   let daemon = made.start({ flags: nodeFlags })
@@ -41,7 +40,7 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     command: made.command,
     api: { port: made.ports.api, key: made.key, ca: made.ca },
     pids: () => [daemon.pid],
-    storagePids: () => (server === null ? [] : [server.pid]),
+    storagePids: server.pids,
     /** Ends the daemon by a signal and starts it again, with the same data; resolves when the new process exists. */
     restart: async (signal) => {
       daemon.kill(signal)
@@ -50,15 +49,17 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     },
     stop: async () => {
       await stopDaemon(daemon)
-      await server?.stop()
+      await server.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
 }
 
-async function startPostgres(home) {
+/** A server with an empty database, if `storage` asks for one. It loses nothing in a crash. */
+export async function startStorage(home, storage) {
+  if (storage !== 'postgres') return { url: '', pids: () => [], stop: () => undefined }
   const { PostgresServer } = await import('../../dist/test/helpers/programs/postgres.js')
   const server = await PostgresServer.start({ folder: join(home, 'postgres'), isDurable: true })
-  await server.createDatabase(DATABASE)
-  return server
+  await server.createDatabase('bench')
+  return { url: server.urlOf('bench'), pids: () => [server.pid], stop: () => server.stop() }
 }

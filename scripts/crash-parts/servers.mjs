@@ -39,7 +39,11 @@ async function openSingle(server) {
  * its connections, as if its machine had lost its power, and stays so until the next time.
  */
 async function openPair(folder, first) {
-  const free = [first, { folder: join(folder, 'two'), port: await freePort() }, { folder: join(folder, 'three'), port: await freePort() }]
+  const free = [
+    first,
+    { folder: join(folder, 'two'), port: await freePort() },
+    { folder: join(folder, 'three'), port: await freePort() },
+  ]
   const hosts = free.map(({ port }) => `127.0.0.1:${port}`).join(',')
   const follow = async (leader, { folder: place, port }) => {
     const follower = await leader.startStandby({ ...optionsOf('', place, true), port })

@@ -55,7 +55,7 @@ async function connectToPrimary(url) {
   const [, login, hosts, rest] = /^(postgres:\/\/(?:[^@/]*@)?)([^/]*)([^?]*)/.exec(url)
   let fault = new Error('each host is a standby')
   for (const host of hosts.split(',')) {
-    const client = new pg.Client({ connectionString: `${login}${host}${rest}` })
+    const client = new pg.Client({ connectionString: `${login}${host}${rest}`, connectionTimeoutMillis: 5_000 })
     try {
       await client.connect()
       const { rows } = await client.query('select pg_is_in_recovery() as standby')

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const MAX_FIRST_WAIT = 30_000
 /** Milliseconds without a server, at most: longer and shorter than requests wait for it. */
 const MAX_AWAY = 5_000
+/** Milliseconds in which answers are lost before a cut, at most. Half of the cuts lose none. */
+const MAX_MUTED = 200
 /** Milliseconds for which a delivery may be under way. */
 const MAX_UNDER_WAY = 5_000
 
@@ -41,7 +43,8 @@ export async function cutServer({ count, pause, random, ledger, arrivals, start,
   for (let cut = 1; cut <= count; cut += 1) {
     await sleep(random() * pause)
     const from = Date.now()
-    await postgres.cut(random() * MAX_AWAY)
+    const muted = random() < 0.5 ? 0 : random() * MAX_MUTED
+    await postgres.cut({ pause: random() * MAX_AWAY, muted })
     ledger.beginLife()
     const to = Date.now()
     await ledger.allAccepting(MAX_FIRST_WAIT)

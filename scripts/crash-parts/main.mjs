@@ -55,6 +55,12 @@ const random = seeded(Number(values.seed))
 const folder = mkdtempSync(join(resolve(values.disk), '.crash-'))
 const postgres = values.storage === 'postgres' ? await startServers(folder, { isPair: what === 'failovers' }) : null
 if (what !== 'kills' && postgres === null) throw new TypeError(`--${what} needs --storage postgres`)
+let running
+// After a fault of this program nothing stays behind.
+process.once('exit', () => {
+  running?.kill('SIGKILL')
+  postgres?.end()
+})
 const arrivals = new Arrivals()
 const sink = await openSink((message) => arrivals.take(message))
 const webhook = await openEndpoint()
@@ -75,12 +81,6 @@ const contacts = Number(values.contacts)
 const audienceId = await fillAudience(made, contacts, (n) => `contact${n}@sink.test`)
 
 const logFile = openSync(join(folder, 'daemon.log'), 'a')
-let running
-// After a fault of this program nothing stays behind.
-process.once('exit', () => {
-  running.kill('SIGKILL')
-  for (const pid of postgres?.pids() ?? []) process.kill(pid, 'SIGQUIT')
-})
 const first = start()
 await listening(port)
 const rest = { port: apiPort, key }

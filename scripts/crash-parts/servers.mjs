@@ -5,6 +5,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../lib/processes.mjs'
+import { openRelay } from './relay.mjs'
 
 const DATABASE = 'crash'
 /** The name under which a standby connects, for which commits wait. */
@@ -13,7 +14,8 @@ const PAIR = [`cluster_name=${STANDBY}`, `synchronous_standby_names=${STANDBY}`,
 
 /**
  * `url`: for storage.url. `cut` ends the server that takes writes as a crash does, and resolves when there is one again, after
- * so many milliseconds without any.
+ * `pause` milliseconds without any. Its answers are lost for `muted` milliseconds before: what it commits then, nobody is told.
+ * `end` ends all that runs, at once.
  */
 export async function startServers(folder, { isPair }) {
   const { PostgresServer } = await import('../../dist/test/helpers/programs/postgres.js')
@@ -23,11 +25,12 @@ export async function startServers(folder, { isPair }) {
 
 async function openSingle(server) {
   await server.createDatabase(DATABASE)
+  const relay = await openRelay(server.port)
   return {
-    url: server.urlOf(DATABASE),
-    pids: () => (server.isRunning ? [server.pid] : []),
-    cut: async (pause) => {
-      await server.stop('immediate')
+    url: urlOf([relay]),
+    end: () => endAll([server]),
+    cut: async ({ pause, muted }) => {
+      await loseAnswers(relay, muted, () => server.stop('immediate'))
       await sleep(pause)
       await server.restart()
     },
@@ -44,7 +47,8 @@ async function openPair(folder, first) {
     { folder: join(folder, 'two'), port: await freePort() },
     { folder: join(folder, 'three'), port: await freePort() },
   ]
-  const hosts = free.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const relays = new Map()
+  for (const { port } of free) relays.set(port, await openRelay(port))
   const follow = async (leader, { folder: place, port }) => {
     const follower = await leader.startStandby({ ...optionsOf('', place, true), port })
     await untilFollowed(leader)
@@ -55,13 +59,13 @@ async function openPair(folder, first) {
   await primary.createDatabase(DATABASE)
   let cuts = 0
   return {
-    url: `postgres://postgres@${hosts}/${DATABASE}?target_session_attrs=read-write`,
-    pids: () => [primary, standby, gone].flatMap((server) => (server?.isRunning ? [server.pid] : [])),
-    cut: async (pause) => {
+    url: urlOf([...relays.values()]),
+    end: () => endAll([primary, standby, gone]),
+    cut: async ({ pause, muted }) => {
       await gone?.stop('immediate')
       cuts += 1
-      if (cuts % 2 === 0) primary.freeze()
-      else await primary.stop('immediate')
+      const end = cuts % 2 === 0 ? () => primary.freeze() : () => primary.stop('immediate')
+      await loseAnswers(relays.get(primary.port), muted, end)
       await sleep(pause)
       gone = primary
       primary = standby
@@ -71,6 +75,26 @@ async function openPair(folder, first) {
       rmSync(join(place.folder, 'data'), { recursive: true, force: true })
       standby = await follow(primary, place)
     },
+  }
+}
+
+function urlOf(relays) {
+  const hosts = relays.map(({ host }) => host).join(',')
+  return `postgres://postgres@${hosts}/${DATABASE}?target_session_attrs=read-write`
+}
+
+async function loseAnswers(relay, milliseconds, end) {
+  if (milliseconds === 0) return end()
+  await relay.mute(true)
+  await sleep(milliseconds)
+  await end()
+  await relay.mute(false)
+}
+
+function endAll(servers) {
+  for (const server of servers.filter((one) => one?.isRunning)) {
+    process.kill(server.pid, 'SIGQUIT')
+    server.thaw()
   }
 }
 

@@ -27,15 +27,28 @@ export async function compare(name, sides, rounds) {
     const each = pairs.map((one) => one.toFixed(2)).join(', ')
     console.log(`  ratio of medians${to}: ${ratio.toFixed(2)} (of each pair: ${each})`)
   }
+  if (others.length > 0)
+    console.log(`  CPU of each to that ${others[0]}: ${cpuRatios(runs.get(ours), runs.get(others[0]))}`)
   const [{ ratio, pairs: ratios } = { ratio: null, pairs: [] }] = compared
   return { name, ratio, ratios, compared, rates, runs: Object.fromEntries(runs) }
 }
 
+/** Of medians. */
+function cpuRatios(our, other) {
+  const each = (list, cpuOf) => median(list.map((run) => cpuOf(run) / run.messages))
+  const times = (cpuOf) => (each(our, cpuOf) / each(other, ({ cpu }) => cpu)).toFixed(2)
+  const alone = times(({ cpu }) => cpu)
+  return our[0].storageCpu === undefined
+    ? alone
+    : `${alone} at the daemon, ${times(({ storageCpu }) => storageCpu)} at the server, ${times(({ cpu, storageCpu }) => cpu + storageCpu)} in all`
+}
+
 /** `clientCpu`: seconds of the programs that the load takes, if they were measured. */
-function line(name, { rate, megabytes, cpu, clientCpu, messages, unit = 'messages' }) {
+function line(name, { rate, megabytes, cpu, clientCpu, storageCpu, messages, unit = 'messages' }) {
   const each = ((cpu / messages) * 1000).toFixed(2)
   const client = clientCpu === undefined ? '' : `, ${((clientCpu / messages) * 1000).toFixed(2)} of the client`
-  return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} ${unit}/s  ${each.padStart(6)} ms of CPU each${client}  ${megabytes.toFixed(0).padStart(5)} MB at most`
+  const storage = storageCpu === undefined ? '' : `, ${((storageCpu / messages) * 1000).toFixed(2)} of its server`
+  return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} ${unit}/s  ${each.padStart(6)} ms of CPU each${storage}${client}  ${megabytes.toFixed(0).padStart(5)} MB at most`
 }
 
 /** Threads below this, in milliseconds of CPU a message, are summed up: V8's own are many. */

@@ -5,13 +5,21 @@ import { performance } from 'node:perf_hooks'
 import { watchTree } from '../lib/processes.mjs'
 import { source, startSink } from './load.mjs'
 
+/** What its processes use, and as `storageCpu` those of the server that has its data, if there is one. */
+export function watchServer({ pids, storagePids }) {
+  const watch = watchTree(pids())
+  const ofStorage = storagePids?.() ?? []
+  const storage = ofStorage.length === 0 ? null : watchTree(ofStorage)
+  return { end: () => ({ ...watch.end(), ...(storage !== null && { storageCpu: storage.end().cpu }) }) }
+}
+
 /** Messages accepted a second, durable, while nothing is delivered: the next hop never greets. */
 export async function measureAccept(side, { folder, messages, warmUp, size, sessions, kept }) {
   const hop = await silentHop()
   const server = await side.start({ folder, sink: hop.port, deliver: false })
   try {
     if (warmUp > 0) await source(server.port, { messages: warmUp, size, sessions, kept })
-    const watch = watchTree(server.pids())
+    const watch = watchServer(server)
     const seconds = await source(server.port, { messages, size, sessions, kept })
     return { rate: messages / seconds, seconds, messages, ...watch.end() }
   } finally {
@@ -29,7 +37,7 @@ export async function measureRelay(side, { folder, messages, warmUp, size, sessi
       await source(server.port, { messages: warmUp, size, sessions, kept: true })
       await sink.received(warmUp)
     }
-    const watch = watchTree(server.pids())
+    const watch = watchServer(server)
     const begun = performance.now()
     await source(server.port, { messages, size, sessions, kept: true })
     await sink.received(warmUp + messages)

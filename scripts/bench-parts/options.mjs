@@ -7,7 +7,7 @@ const kinds = ['accept', 'relay', 'rest', 'queue', 'inbound', 'api', 'broadcast'
 const texts = {
   ...{ messages: undefined, 'warm-up': '3000', rounds: undefined, sizes: undefined, sessions: '1,10,50' },
   ...{ 'new-sessions': '10', depths: '1000,100000,1000000', events: '50000', scale: '1' },
-  ...{ 'inbound-sessions': '10', disk: undefined, json: undefined },
+  ...{ 'inbound-sessions': '10', disk: undefined, json: undefined, storage: 'sqlite' },
 }
 
 /** What was not given is absent. Throws a TypeError that names the fault. */
@@ -34,9 +34,15 @@ export function readOptions(words) {
     events: count(values.events),
     scale: share(values.scale),
     inboundSessions: count(values['inbound-sessions']),
+    storage: engine(values.storage),
     disk: resolve(values.disk === undefined ? '.' : from, values.disk ?? '.'),
     json: resolve(values.json === undefined ? '.' : from, values.json ?? 'bench-results.json'),
   }
+}
+
+function engine(text) {
+  if (text !== 'sqlite' && text !== 'postgres') throw new TypeError(`not sqlite or postgres: ${text}`)
+  return text
 }
 
 function counts(text) {

@@ -6,22 +6,32 @@ import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
 import { listening } from '../lib/processes.mjs'
 
 export const posthorn = { name: 'Posthorn', start }
+/** The two engines, for a comparison. */
+export const engines = [
+  { name: 'with PostgreSQL', start: (how) => start({ ...how, storage: 'postgres' }) },
+  { name: 'with SQLite', start },
+]
 
 /** Flags of Node.js, from BENCH_NODE_FLAGS. */
 export const nodeFlags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
 
 /**
  * `routes`: more domains with the address and port of their host. `settings`: more sections of
- * the configuration. `prepare`: changes the database before the daemon opens it.
+ * the configuration. `prepare`: changes the database before the daemon opens it. `storage`: "postgres" starts a server for the
+ * data.
  */
-async function start({ folder, sink, deliver, routes = {}, settings = {}, prepare }) {
+async function start({ folder, sink, deliver, routes = {}, settings = {}, prepare, storage }) {
   const home = mkdtempSync(join(folder, 'posthorn-'))
   const outbound = {
     routes: { 'sink.test': `127.0.0.1:${sink}`, ...routes },
     max_connections: deliver ? 100 : 1,
     max_connections_per_host: 20,
   }
-  const made = await setUpDaemon({ folder: home, domain: 'bench.test', settings: { outbound, ...settings } })
+  const server = await startStorage(home, storage)
+  const made = await setUpDaemon({
+    ...{ folder: home, domain: 'bench.test', settings: { outbound, ...settings } },
+    storage: server.url,
+  })
   await prepare?.(made)
   let daemon = made.start({ flags: nodeFlags })
   await listening(made.ports.submission)
@@ -30,6 +40,7 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     command: made.command,
     api: { port: made.ports.api, key: made.key, ca: made.ca },
     pids: () => [daemon.pid],
+    storagePids: server.pids,
     /** Ends the daemon by a signal and starts it again, with the same data; resolves when the new process exists. */
     restart: async (signal) => {
       daemon.kill(signal)
@@ -38,7 +49,17 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     },
     stop: async () => {
       await stopDaemon(daemon)
+      await server.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+/** A server with an empty database, if `storage` asks for one. It loses nothing in a crash. */
+export async function startStorage(home, storage) {
+  if (storage !== 'postgres') return { url: '', pids: () => [], stop: () => undefined }
+  const { PostgresServer } = await import('../../dist/test/helpers/programs/postgres.js')
+  const server = await PostgresServer.start({ folder: join(home, 'postgres'), isDurable: true })
+  await server.createDatabase('bench')
+  return { url: server.urlOf('bench'), pids: () => [server.pid], stop: () => server.stop() }
 }

@@ -4,8 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { watchTree } from '../lib/processes.mjs'
-import { silentHop } from './measure.mjs'
+import { silentHop, watchServer } from './measure.mjs'
 
 const client = fileURLToPath(new URL('rest-client.mjs', import.meta.url))
 const LIMIT_SECONDS = 600
@@ -37,7 +36,7 @@ export async function measureRest(side, { folder, messages, warmUp, sessions }) 
   const post = (count) => askRest(server.api, { status: 201, requests, count }, sessions)
   try {
     if (warmUp > 0) await post(warmUp)
-    const watch = watchTree(server.pids())
+    const watch = watchServer(server)
     const { seconds, cpu } = await post(messages)
     return { rate: messages / seconds, seconds, messages, clientCpu: cpu, ...watch.end() }
   } finally {

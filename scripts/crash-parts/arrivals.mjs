@@ -1,4 +1,4 @@
-// What has arrived whole at the MX: how often each number and each contact's message of the broadcast; and how often each event
+// What has arrived whole at the MX: when each number and each contact's message of the broadcast; and how often each event
 // came to the webhook.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRows, readRows } from '../lib/rows.mjs'
@@ -8,6 +8,7 @@ import { EVENT_TYPES } from '../lib/webhook-endpoint.mjs'
 const MAX_UNREAD = 100
 
 export class Arrivals {
+  /** The moments at which each arrived. */
   numbers = new Map()
   contacts = new Map()
   #unread = []
@@ -16,8 +17,8 @@ export class Arrivals {
   take(message) {
     const contact = /^To: .*contact(\d+)@/m.exec(message)?.[1]
     const number = Number(contact ?? /^X-Number: (\d+)/m.exec(message)?.[1])
-    const counts = contact === undefined ? this.numbers : this.contacts
-    if (isWhole(message)) counts.set(number, (counts.get(number) ?? 0) + 1)
+    const moments = contact === undefined ? this.numbers : this.contacts
+    if (isWhole(message)) moments.set(number, [...(moments.get(number) ?? []), Date.now()])
     const isTracked = contact === undefined && message.includes('/v1/track/')
     if (isTracked && this.#unread.length < MAX_UNREAD) this.#unread.push(message)
   }
@@ -41,7 +42,7 @@ export async function balanceBroadcast(database, { broadcast, contacts, arrivals
   const reached = await one('count(distinct contact_id) as count from broadcast_messages')
   const delivered = await one(`count(*) as count from emails where broadcast_id is not null and status = 'delivered'`)
   await rows.close()
-  const again = [...arrivals.values()].filter((times) => times > 1).length
+  const again = [...arrivals.values()].filter((moments) => moments.length > 1).length
   const counts = [emails, reached, arrivals.size, delivered, broadcast.recipients, broadcast.delivered]
   return {
     good: broadcast.status === 'sent' && counts.every((count) => count === contacts),

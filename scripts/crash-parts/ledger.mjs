@@ -4,6 +4,7 @@
 // idempotency key, and again after every cut until there was an answer: each must be one email.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRows, readRows } from '../lib/rows.mjs'
+import { Refusals } from './refusals.mjs'
 
 /** The listeners that accept messages. */
 const DOORS = ['smtp', 'rest', 'mx']
@@ -14,6 +15,7 @@ export class Ledger {
   /** By number: requests that were made for it, and when the last of them began. */
   #once = new Map()
   #strange = []
+  #refusals = new Refusals()
   #number = 0
   /** For each life of the daemon, the listeners that have accepted something in it. */
   #lives = [new Set()]
@@ -28,7 +30,17 @@ export class Ledger {
     this.#lives.at(-1).add(listener)
   }
 
-  /** To be called before each start of the daemon. */
+  /** A temporary refusal. */
+  refused(listener, number, answer) {
+    this.#refusals.add(listener, number, answer)
+  }
+
+  /** A connection ended, or a client waited in vain. Before the second life there may be no daemon yet. */
+  unanswered() {
+    if (this.#lives.length > 2) this.#refusals.addUnanswered()
+  }
+
+  /** To be called before each start of the daemon, or after each of its server. */
   beginLife() {
     this.#lives.push(new Set())
   }
@@ -72,9 +84,14 @@ export class Ledger {
     console.log(this.#livesLine())
     const once = this.#onceBalance(emails)
     console.log(once.line)
+    const inbound = await inboundByNumber(database)
+    const twice = [...emails.values(), ...inbound.values()].filter((rows) => rows.length > 1).length
+    const refusals = this.#refusals.balance(new Map([...emails, ...inbound]))
+    console.log(`accepted twice ${twice}; ${refusals.line}`)
     for (const words of new Set(this.#strange)) console.log(`answered: ${words}`)
     const lost = listeners.reduce((sum, listener) => sum + listener.lost, 0)
-    return { lost, good: once.good && this.#strange.length === 0, repeated: once.repeated }
+    const good = once.good && twice === 0 && refusals.kept === 0 && this.#strange.length === 0
+    return { lost, good, repeated: once.repeated, refused: this.#refusals.size }
   }
 
   #livesLine() {
@@ -128,12 +145,17 @@ export class Ledger {
 }
 
 async function emailsByNumber(database) {
-  const emails = new Map()
-  for (const { subject, ...email } of await readRows(database, 'select id, subject, created_at from emails')) {
-    const number = Number(/^number (\d+)$/.exec(subject)?.[1])
-    emails.set(number, [...(emails.get(number) ?? []), email])
-  }
-  return emails
+  return groupByNumber(
+    await readRows(database, `select id, subject, created_at from emails where broadcast_id is null`),
+  )
+}
+
+async function inboundByNumber(database) {
+  return groupByNumber(await readRows(database, 'select id, subject, received_at as created_at from inbound_emails'))
+}
+
+function groupByNumber(rows) {
+  return Map.groupBy(rows, ({ subject }) => Number(/^number (\d+)$/.exec(subject)?.[1]))
 }
 
 async function inboundById(database) {

@@ -3,7 +3,7 @@
 //
 // A request with a key is repeated, with the same key and the same bytes, until it was
 // answered; one without a key is given up when the connection breaks. 503 comes from a daemon
-// that is still starting: no answer yet.
+// that is still starting, or whose database is away: no answer yet, and nothing was accepted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, readTracked } from '../lib/https-client.mjs'
 
@@ -21,6 +21,8 @@ export async function submitByRest(signal, api, kind, ledger) {
       if (kind.idempotent) for (const number of numbers) ledger.expectOnce(number)
       const got = await client.ask('POST', kind.batch ? '/v1/emails/batch' : '/v1/emails', body, headers)
       const answer = got?.status === 503 ? null : got
+      if (got === null) ledger.unanswered()
+      else if (answer === null) for (const number of numbers) ledger.refused('rest', number, '503')
       if (answer !== null) record(answer, kind, numbers, ledger)
       else await sleep(20)
       answered = answer !== null || !kind.idempotent

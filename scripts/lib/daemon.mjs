@@ -46,7 +46,10 @@ export function runCommand(file, words, { input, build } = {}) {
  */
 export async function setUpDaemon({ folder, domain, settings = {}, receives = false, build, storage = '' }) {
   const ports = {}
-  for (const name of ['submission', 'tls', 'mx', 'api', 'metrics', 'zone']) ports[name] = await freePort()
+  for (const name of ['submission', 'tls', 'mx', 'api', 'metrics', 'zone']) {
+    do ports[name] = await freePort()
+    while (new Set(Object.values(ports)).size < Object.keys(ports).length)
+  }
   const file = join(folder, 'posthorn.toml')
   const own = typeof settings === 'function' ? settings(ports) : settings
   const data = own.service?.data_dir ?? join(folder, 'data')

@@ -11,10 +11,13 @@ function linesOf(number) {
   return number % 4 === 1 ? 5_000 : 100
 }
 
-/** Runs until the signal aborts; reports each number whose 250 was read to the ledger. */
+/**
+ * Runs until the signal aborts; reports to the ledger each number whose 250 was read as `accepted`, and each temporary refusal
+ * as `refused`, after which it connects again. Any other answer is `strange`.
+ */
 export async function submitBySmtp(signal, listener, ledger) {
   while (!signal.aborted) {
-    await session(signal, listener, ledger).catch(() => undefined)
+    await session(signal, listener, ledger).catch(() => ledger.unanswered())
     if (!signal.aborted) await sleep(20)
   }
 }
@@ -22,20 +25,29 @@ export async function submitBySmtp(signal, listener, ledger) {
 async function session(signal, { name, port, from, to }, ledger) {
   const { ask, close } = openConversation({ port })
   try {
-    await ask(null)
-    await ask('EHLO client')
+    for (const line of [null, 'EHLO client']) {
+      const reply = await ask(line)
+      if (!reply.startsWith('2')) return refuse(ledger, name, null, reply)
+    }
     while (!signal.aborted) {
       const number = ledger.nextNumber()
-      await ask(`MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA`)
-      for (let reply = 0; reply < 2; reply += 1) await ask(null)
+      for (const lines of [`MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA`, null, null]) {
+        const reply = await ask(lines)
+        if (!/^[23]/.test(reply)) return refuse(ledger, name, number, reply)
+      }
       const lines = linesOf(number)
       const fields = [`From: ${from}`, `To: ${to}`, `Subject: number ${number}`, `X-Number: ${number}`]
       const answer = await ask(`${fields.join('\r\n')}\r\nX-Lines: ${lines}\r\n\r\n${LINE.repeat(lines)}.`)
       const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(answer)?.[1]
-      if (id === undefined) ledger.strange(`${name}: ${answer}`)
-      else ledger.accepted(name, number, id)
+      if (id === undefined) return refuse(ledger, name, number, answer)
+      ledger.accepted(name, number, id)
     }
   } finally {
     close()
   }
+}
+
+function refuse(ledger, name, number, reply) {
+  if (reply.startsWith('4')) ledger.refused(name, number, reply)
+  else ledger.strange(`${name}: ${reply}`)
 }

@@ -35,9 +35,8 @@ function openFile(file) {
 }
 
 async function openServer(url) {
-  const client = new pg.Client({ connectionString: url })
+  const client = await connectToPrimary(url)
   client.setTypeParser(20, Number)
-  await client.connect()
   await client.query('set search_path = posthorn')
   return {
     read: async (sql, parameters) => (await client.query(numbered(sql), parameters)).rows,
@@ -49,6 +48,24 @@ async function openServer(url) {
     },
     close: () => client.end(),
   }
+}
+
+/** Of several hosts the first that takes writes. */
+async function connectToPrimary(url) {
+  const [, login, hosts, rest] = /^(postgres:\/\/(?:[^@/]*@)?)([^/]*)([^?]*)/.exec(url)
+  let fault = new Error('each host is a standby')
+  for (const host of hosts.split(',')) {
+    const client = new pg.Client({ connectionString: `${login}${host}${rest}`, connectionTimeoutMillis: 5_000 })
+    try {
+      await client.connect()
+      const { rows } = await client.query('select pg_is_in_recovery() as standby')
+      if (!rows[0].standby) return client
+      await client.end()
+    } catch (error) {
+      fault = error
+    }
+  }
+  throw fault
 }
 
 function numbered(sql) {

@@ -67,6 +67,8 @@ async function killOnce(root) {
   const ledger = {
     nextNumber: () => (number += 1),
     accepted: (_listener, _number, id) => answered.set(id, performance.now()),
+    refused: () => undefined,
+    unanswered: () => undefined,
     strange: () => undefined,
   }
   const over = new AbortController()

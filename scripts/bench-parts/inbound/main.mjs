@@ -7,11 +7,11 @@ import { dnsMissing, startDns } from './dns.mjs'
 import { openInbound, writeLetters } from './measure.mjs'
 import { signedLetters } from './messages.mjs'
 import { postfixWithRspamd, rspamdPeerMissing } from './postfix.mjs'
-import { inboundPosthorn } from './posthorn.mjs'
+import { inboundEngines, inboundPosthorn } from './posthorn.mjs'
 
 const LETTERS = 200
 
-export async function measureInbound({ folder, messages = 3000, warmUp, rounds = 3, sizes, inboundSessions }) {
+export async function measureInbound({ folder, messages = 3000, warmUp, rounds = 3, sizes, inboundSessions, storage }) {
   const withoutDns = dnsMissing()
   if (withoutDns !== null) throw new Error(withoutDns)
   const size = sizes?.[0] ?? 4096
@@ -19,8 +19,8 @@ export async function measureInbound({ folder, messages = 3000, warmUp, rounds =
   const dns = await startDns(folder, records)
   try {
     const file = writeLetters(folder, letters)
-    const how = { folder, dns: dns.address, file, sessions: inboundSessions, messages, warmUp, size }
-    return [await besidePostfix(how, rounds)]
+    const how = { folder, dns: dns.address, file, sessions: inboundSessions, messages, warmUp, size, storage }
+    return [await inTurns(how, rounds)]
   } finally {
     await dns.stop()
   }
@@ -30,10 +30,8 @@ export async function measureInbound({ folder, messages = 3000, warmUp, rounds =
  * Both sides stay up, and the one without work takes none of the machine: runs may be short and follow each other at once, so
  * that both have the same minutes of it.
  */
-async function besidePostfix(how, rounds) {
-  const missing = rspamdPeerMissing()
-  if (missing !== null) console.log(`Posthorn alone: ${missing}`)
-  const sides = [inboundPosthorn, ...(missing === null ? [postfixWithRspamd] : [])]
+async function inTurns(how, rounds) {
+  const sides = how.storage === 'postgres' ? inboundEngines : besidePostfix()
   const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, authenticated and scored`
   const opened = []
   try {
@@ -42,4 +40,10 @@ async function besidePostfix(how, rounds) {
   } finally {
     for (const { stop } of opened) await stop()
   }
+}
+
+function besidePostfix() {
+  const missing = rspamdPeerMissing()
+  if (missing !== null) console.log(`Posthorn alone: ${missing}`)
+  return [inboundPosthorn, ...(missing === null ? [postfixWithRspamd] : [])]
 }

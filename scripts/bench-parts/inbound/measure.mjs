@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { watchTree } from '../../lib/processes.mjs'
+import { watchServer } from '../measure.mjs'
 import { RECIPIENT } from './messages.mjs'
 
 const program = fileURLToPath(new URL('../own-source.mjs', import.meta.url))
@@ -40,14 +41,14 @@ export async function openInbound(side, { folder, dns, file, messages, warmUp, s
  * `clientCpu` is that of the client, the DNS server and this program.
  */
 async function measureRun(server, { file, messages, sessions, sent }) {
-  const watch = watchTree(server.pids())
-  const load = watchTree([process.pid], server.pids())
+  const watch = watchServer(server)
+  const load = watchTree([process.pid], [...server.pids(), ...(server.storagePids?.() ?? [])])
   const begun = performance.now()
   const taken = await handIn(server.port, { file, messages, sessions })
   await filed(server, sent)
   const seconds = (performance.now() - begun) / 1000
   const used = { ...watch.end(), clientCpu: load.end().cpu }
-  server.verify()
+  await server.verify()
   return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...used }
 }
 
@@ -65,8 +66,8 @@ async function handIn(port, { file, messages, sessions }) {
 
 async function filed(server, messages) {
   const until = performance.now() + 300_000
-  while (server.filed() < messages) {
-    if (performance.now() > until) throw new Error(`${server.filed()} of ${messages} were filed`)
+  while ((await server.filed()) < messages) {
+    if (performance.now() > until) throw new Error(`${await server.filed()} of ${messages} were filed`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -60,6 +60,14 @@ export async function crashServer(): Promise<{ readonly start: () => Promise<voi
   return { start: () => server.restart() }
 }
 
+/** Makes the server of this process silent. `thaw` lets it go on. */
+export async function freezeServer(): Promise<{ readonly thaw: () => void }> {
+  const server = await started
+  if (server === null) throw new Error('no server was started by this process')
+  server.freeze()
+  return server
+}
+
 /** `admin` is the address of a database in which others may be made. */
 export async function makeTemplate(admin: string, template: string): Promise<void> {
   await runAsAdmin(admin, `create database ${TEMPLATE}`)

@@ -25,6 +25,8 @@ export interface PostgresOptions {
   readonly folder: string
   /** Writes are synced, for what measures or proves durability. */
   readonly isDurable?: boolean
+  /** Any free one where it is absent. */
+  readonly port?: number
   /** Further settings such as `ssl=on`. */
   readonly settings?: readonly string[]
 }
@@ -33,6 +35,8 @@ export interface PostgresOptions {
 type StopMode = 'fast' | 'immediate'
 
 export class PostgresServer {
+  private isFrozen = false
+
   private constructor(
     readonly port: number,
     private readonly options: PostgresOptions,
@@ -43,8 +47,7 @@ export class PostgresServer {
     const words = ['--username=postgres', '--auth=trust', '--no-sync', '--encoding=UTF8']
     const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en']
     await runAsOwner('initdb', options.folder, [...words, ...locale, join(options.folder, 'data')])
-    const port = await freePort()
-    return new PostgresServer(port, options, await launch(options, port))
+    return PostgresServer.launch(options)
   }
 
   /** Starts a server that follows this one, by streaming, until it is promoted. */
@@ -52,7 +55,11 @@ export class PostgresServer {
     const words = ['--host=127.0.0.1', `--port=${this.port}`, '--username=postgres', '--no-sync', '--checkpoint=fast']
     const target = ['--write-recovery-conf', '--wal-method=stream', `--pgdata=${join(options.folder, 'data')}`]
     await runAsOwner('pg_basebackup', options.folder, [...words, ...target])
-    const port = await freePort()
+    return PostgresServer.launch(options)
+  }
+
+  private static async launch(options: PostgresOptions): Promise<PostgresServer> {
+    const port = options.port ?? (await freePort())
     return new PostgresServer(port, options, await launch(options, port))
   }
 
@@ -71,19 +78,57 @@ export class PostgresServer {
     return this.server.pid ?? 0
   }
 
+  get isRunning(): boolean {
+    return this.server.exitCode === null && this.server.signalCode === null
+  }
+
   /** Makes an empty database. */
   async createDatabase(name: string): Promise<void> {
+    await this.run(`create database ${name}`)
+  }
+
+  /** Makes a standby a server that takes writes. */
+  async promote(): Promise<void> {
+    await this.run('select pg_promote()')
+  }
+
+  /** Runs a statement as the superuser. Its rows are returned. */
+  async run(sql: string): Promise<readonly Record<string, unknown>[]> {
     const client = new Client({ connectionString: this.urlOf() })
     await client.connect()
-    await client.query(`create database ${name}`)
-    await client.end()
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(sql)
+      return rows
+    } finally {
+      await client.end()
+    }
   }
 
   async stop(mode: StopMode = 'fast'): Promise<void> {
-    if (this.server.exitCode !== null) return
+    if (!this.isRunning) return
     const ended = once(this.server, 'exit')
     this.server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    this.thaw()
     await ended
+  }
+
+  /** Its processes do nothing from now on, and say nothing, as if its machine were gone. `thaw` lets them go on. */
+  freeze(): void {
+    this.isFrozen = true
+    // The server is the first, so that it makes no more processes.
+    process.kill(this.pid, 'SIGSTOP')
+    for (const child of this.childPids()) process.kill(child, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    if (!this.isFrozen) return
+    this.isFrozen = false
+    for (const child of this.childPids()) process.kill(child, 'SIGCONT')
+    process.kill(this.pid, 'SIGCONT')
+  }
+
+  private childPids(): readonly number[] {
+    return readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, 'latin1').trim().split(' ').map(Number)
   }
 
   /** Starts it again with its data and its port. */

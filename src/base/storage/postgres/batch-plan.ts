@@ -26,7 +26,7 @@ type Requests = readonly { readonly statements: readonly RequestStatement[] }[]
 
 /** `many` is null if each row is to be inserted by itself. */
 export function planBatch(requests: Requests, many: ManyRows | null): readonly Planned[] {
-  const kinds = many === null || requests.length < MIN_ROWS ? [] : orderKinds(requests)
+  const kinds = many === null ? [] : orderKinds(requests)
   const joined: Planned[] = []
   const taken = new Set<RequestStatement>()
   for (const { sql, members } of kinds) {

@@ -4,7 +4,8 @@
  *
  * Invariant: a commit that resolves is on disk as the server promises it, and one that rejects has left no trace. An
  * error ends a transaction, so a batch whose request fails is sent again without that request. If the connection is
- * lost, the requests of the batch wait until the fence tells whether the server has committed it.
+ * lost, the requests of the batch wait until the fence tells whether the server has committed it. A server that falls
+ * silent, as one whose machine has lost its power, counts as lost.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.js'
@@ -13,8 +14,10 @@ import { StorageFault, type Write } from '../db/write.js'
 import { planBatch, type RequestStatement } from './batch-plan.js'
 import { DatabaseTaken, type Fence } from './fence.js'
 import type { ManyRows } from './many-rows.js'
+import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
+import { type Connect, ServerPulse } from './server-pulse.js'
 import { concernsAll, isMadeByLocks, isMiss, toStatement, toWriteError } from './write-errors.js'
 
 /** Requests of one batch. */
@@ -29,6 +32,8 @@ const RETRY_PAUSE = 250
 const CLOSE_PAUSE = 5
 /** Milliseconds for which requests wait for a server that cannot be reached. */
 const PATIENCE = 1_900
+/** Milliseconds for which requests wait for a server that answers, but not to the batch before. */
+const LONG_PATIENCE = 5_000
 /** Tries of a batch that the server ended because of locks, or whose connection was lost. */
 const MAX_TRIES = 5
 /** Requests of a batch that may fail until the others go one by one, so that many that fail cost no more than that. */
@@ -45,7 +50,7 @@ interface WriterDeps {
   readonly connection: PipelinedConnection
   readonly manyRows: ManyRows
   /** Opens another connection, after the first one is lost. */
-  readonly reconnect: () => Promise<PipelinedConnection>
+  readonly connect: Connect
   readonly log: Pick<Log, 'warn' | 'error'>
   /** Another daemon has taken over: nothing can be written any more. */
   readonly onTaken: (error: Error) => void
@@ -61,12 +66,18 @@ export class BatchWriter {
   private commits = 0
   private lastBatchAt = performance.now()
   private readonly beats: NodeJS.Timeout
+  private readonly pulse: ServerPulse
   private isClosing = false
 
   constructor(private readonly deps: WriterDeps) {
     this.connection = deps.connection
     this.beats = setInterval(() => this.beat(), BEAT_INTERVAL)
     this.beats.unref()
+    this.pulse = new ServerPulse({
+      connect: deps.connect,
+      isNeeded: () => this.isWorking,
+      onSilence: () => this.connection.destroy('the server does not answer'),
+    })
   }
 
   countCommits(): number {
@@ -91,6 +102,7 @@ export class BatchWriter {
     this.isClosing = true
     clearInterval(this.beats)
     while (this.isWorking) await pause(CLOSE_PAUSE)
+    await this.pulse.close()
     if (this.fault === null) await this.deps.fence.release(this.connection).catch(() => undefined)
     await this.connection.close()
   }
@@ -141,11 +153,11 @@ export class BatchWriter {
       const began = performance.now()
       const plan = planBatch(left, many)
       try {
-        await this.connection.run([this.deps.fence.advance(), ...plan.map(({ statement }) => statement)])
+        await this.run([this.deps.fence.advance(), ...plan.map(({ statement }) => statement)])
         return this.noteCommitted(left, performance.now() - began)
       } catch (error) {
         if (error instanceof ConnectionLost) {
-          if (await this.wasCommitted(error)) return this.noteCommitted(left, performance.now() - began)
+          if (await this.wasCommitted(error, began)) return this.noteCommitted(left, performance.now() - began)
           if (tries++ >= MAX_TRIES) throw error
           continue
         }
@@ -158,6 +170,17 @@ export class BatchWriter {
         else if (!concernsAll(error)) left = withoutFailed(left, owner, error, rejections)
         else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
       }
+    }
+  }
+
+  /** Others wait for the answer too for a while, and are refused then. */
+  private async run(statements: readonly Statement[]): Promise<void> {
+    const said = `PostgreSQL has not answered a commit for ${LONG_PATIENCE / 1000} s`
+    const endPatience = this.refuseAfter(LONG_PATIENCE, new StorageFault('slow', said))
+    try {
+      await this.connection.run(statements)
+    } finally {
+      endPatience()
     }
   }
 
@@ -175,21 +198,29 @@ export class BatchWriter {
 
   /**
    * Tells what became of the batch whose answer was lost. Its requests wait for that. Others wait too for a while, and are
-   * refused then, so that their clients hear of it.
+   * refused then, so that their clients hear of it. `began` is when the batch was sent first.
    *
    * @throws StorageFault if it was not committed, and the outage was long
    */
-  private async wasCommitted(lost: Error): Promise<boolean> {
+  private async wasCommitted(lost: Error, began: number): Promise<boolean> {
     const { fence, log } = this.deps
     log.warn({ err: lost }, 'the connection to PostgreSQL is lost')
     const fault = new StorageFault('connection', `PostgreSQL cannot be reached: ${lost.message}`)
-    const patience = setTimeout(() => this.refuse(fault), PATIENCE)
+    const endPatience = this.refuseAfter(PATIENCE - (performance.now() - began), fault)
     try {
       const { isCommitted, hasLost } = await this.askUntilKnown(() => fence.findOutcome(this.connection))
       if (hasLost) log.error('PostgreSQL has lost commits that it had acknowledged')
       if (!isCommitted && this.fault !== null) throw fault
       return isCommitted
     } finally {
+      endPatience()
+    }
+  }
+
+  /** Refuses those that wait then, and who comes later, until the function is called that it returns. */
+  private refuseAfter(milliseconds: number, fault: StorageFault): () => void {
+    const patience = setTimeout(() => this.refuse(fault), milliseconds)
+    return () => {
       clearTimeout(patience)
       if (this.fault === fault) this.fault = null
     }
@@ -203,7 +234,7 @@ export class BatchWriter {
   private async askUntilKnown<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
       try {
-        this.connection = await this.deps.reconnect()
+        this.connection = await this.deps.connect({})
         return await ask()
       } catch (error) {
         // Each try has a new connection.

@@ -21,6 +21,7 @@ import { DatabaseTaken, Fence } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
+import type { Connect } from './server-pulse.js'
 import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
@@ -65,9 +66,9 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const onBatch = (batch: WrittenBatch): void => {
     for (const listener of listeners) listener(batch)
   }
-  const reconnect = () => servers.connect()
+  const connect: Connect = (limits) => servers.connect(limits)
   const manyRows = new ManyRows(await readColumnTypes(connection))
-  const writer = new BatchWriter({ fence, connection, manyRows, reconnect, log, onTaken, onBatch })
+  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
   const announcements = new AnnouncementWatch(readers.read)
   return {

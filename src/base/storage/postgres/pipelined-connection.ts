@@ -73,6 +73,11 @@ export class PipelinedConnection {
     return this.sent.length
   }
 
+  /** The address and port of the server. */
+  get server(): string {
+    return `${this.client.host}:${this.client.port}`
+  }
+
   get isLost(): boolean {
     return this.lostBy !== null
   }

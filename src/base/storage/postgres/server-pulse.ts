@@ -2,7 +2,7 @@
  * Asks the server for a sign of life while reads wait for it, over a separate connection.
  *
  * A connection whose server is cut off gives no sign, and a read may take long for other reasons. So the server counts as
- * gone only if it answers neither here nor a new connection.
+ * gone only if it answers neither here nor a new connection, or if the new connection leads to another server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StorageFault } from '../db/write.js'
@@ -28,6 +28,8 @@ interface PulseOptions {
 
 export class ServerPulse {
   private connection: PipelinedConnection | null = null
+  /** The server that has answered last. */
+  private server = ''
   private readonly stop = new AbortController()
   private readonly running: Promise<void>
 
@@ -47,7 +49,9 @@ export class ServerPulse {
       await sleep(INTERVAL, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       if (!this.options.isNeeded() || (await this.ask())) continue
-      if (!(await this.ask()) && this.options.isNeeded()) this.options.onSilence()
+      const before = this.server
+      const isGone = !(await this.ask()) || this.server !== before
+      if (isGone && this.options.isNeeded()) this.options.onSilence()
     }
   }
 
@@ -56,6 +60,7 @@ export class ServerPulse {
     try {
       this.connection ??= await this.options.connect({ connect: MAX_ANSWER, silence: MAX_ANSWER })
       await this.connection.run([{ sql: 'select 1', parameters: [] }])
+      this.server = this.connection.server
       return true
     } catch (error) {
       this.connection?.destroy('the server does not answer')

@@ -37,8 +37,8 @@ t.test('rows of one kind are one statement, before everything else', async (t) =
 t.test('few rows stay with their requests', async (t) => {
   const requests = [1, 2, 3, 4, 5].map((id) => (id === 1 ? [row('mails', id)] : [row('logs', id), row('logs', -id)]))
   t.same(describe(requests), ['logs {2,-2,3,-3,4,-4,5,-5} of all', 'mails 1 of 0'])
-  t.same(describe(requests.slice(0, 4)), [
-    ...['mails 1 of 0', 'logs 2 of 1', 'logs -2 of 1', 'logs 3 of 2', 'logs -3 of 2', 'logs 4 of 3', 'logs -4 of 3'],
+  t.same(describe(requests.slice(0, 3)), [
+    ...['mails 1 of 0', 'logs 2 of 1', 'logs -2 of 1', 'logs 3 of 2', 'logs -3 of 2'],
   ])
 })
 

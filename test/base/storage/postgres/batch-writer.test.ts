@@ -10,6 +10,7 @@ import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../
 import { openPostgres, openPostgresStore } from '../../../../src/base/storage/postgres/open-postgres.js'
 import {
   crashServer,
+  freezeServer,
   openTestPostgres,
   settingsOf,
   stopServer,
@@ -140,6 +141,44 @@ t.test('while the server is away commits are refused, and they go on by themselv
     ),
   )
   t.same(await listKeys(database), ['k1', 'k5'])
+})
+
+t.test('a server that falls silent is away, too', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k1')])
+  const server = await freezeServer()
+  t.teardown(() => server.thaw())
+  const underWay = database.commit([insert('k2')]).then(
+    () => ['k2'],
+    () => [],
+  )
+  const began = performance.now()
+  const late = sleep(50).then(() => database.commit([insert('k3')]))
+  await t.rejects(late, StorageFault, 'a client hears of it')
+  t.ok(performance.now() - began < 3_500, `after ${performance.now() - began} ms`)
+  await t.rejects(database.commit([insert('k4')]), StorageFault)
+  server.thaw()
+  const kept = await underWay
+  await waitUntil('it writes again', async () =>
+    database.commit([insert('k5')]).then(
+      () => true,
+      () => false,
+    ),
+  )
+  t.same(await listKeys(database), ['k1', ...kept, 'k5'], 'the answer is what became of it')
+})
+
+t.test('commits wait a while behind one that the server does not end, and are refused then', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k1')])
+  const slow = database.commit([{ sql: 'select pg_sleep(7)', parameters: [] }, insert('k2')])
+  await sleep(50)
+  const began = performance.now()
+  await t.rejects(database.commit([insert('k3')]), StorageFault)
+  t.ok(performance.now() - began < 6_500, `after ${performance.now() - began} ms`)
+  await slow
+  await database.commit([insert('k4')])
+  t.same(await listKeys(database), ['k1', 'k2', 'k4'])
 })
 
 t.test('the end of the daemon waits for no server', { skip }, async (t) => {

@@ -1,5 +1,4 @@
 /** Reads over several connections, and during outages. */
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,10 +22,11 @@ interface Opened {
   readonly asked: () => number
 }
 
-const settingsOf = () => ({ url: server?.urlOf() ?? '', passwordFile: '', caFile: '', schema: 'public' })
+const serversOf = (url = server?.urlOf() ?? '') =>
+  new PostgresServers(readConnectionSettings({ url, passwordFile: '', caFile: '', schema: 'public' }, {}))
 
-function openPool(t: Test, connections = 3, maxReads = 1_000): Opened {
-  const servers = new PostgresServers(readConnectionSettings(settingsOf(), {}))
+function openPool(t: Test, connections = 3, maxReads = 1_000, url?: string): Opened {
+  const servers = serversOf(url)
   let asked = 0
   const connect = (limits: Partial<ConnectionLimits>) => {
     asked++
@@ -69,7 +69,7 @@ t.test('reads go to connections that have none', { skip: withoutPostgres }, asyn
 
 t.test('reads that belong together see one state of the database', { skip: withoutPostgres }, async (t) => {
   const { pool } = openPool(t)
-  const write = await new PostgresServers(readConnectionSettings(settingsOf(), {})).connect()
+  const write = await serversOf().connect()
   t.teardown(() => write.close())
   const run = (sql: string) => write.run([{ sql, parameters: [] }])
   await run('create table stories (text text)')
@@ -147,27 +147,34 @@ t.test('while the server is away, reads are refused within two seconds', { skip:
   t.same(await readSoon(pool), [{ one: 1 }], 'and come back by themselves')
 })
 
-/** The processes of the server, and the server first. */
-function processesOf(pid: number): readonly number[] {
-  const list = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-  return [pid, ...list.trim().split(/\s+/).map(Number)]
-}
-
 t.test('a server that hangs is away too', { skip: withoutPostgres }, async (t) => {
   if (server === null) return
   const { pool } = openPool(t)
   await pool.read('select 1', [])
   const begin = performance.now()
-  const frozen = processesOf(server.pid)
-  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  server.freeze()
   const refusals = await Promise.all([failRead(pool), failRead(pool), failRead(pool)])
   for (const { fault, took } of refusals) {
     t.ok(fault instanceof StorageFault)
     t.ok(took < 2_100, `${took}`)
   }
   t.ok(performance.now() - begin < 2_200)
-  for (const pid of frozen) process.kill(pid, 'SIGCONT')
+  server.thaw()
   t.same(await readSoon(pool), [{ one: 1 }])
+})
+
+t.test('a server that hangs is left for the one that has taken over', { skip: withoutPostgres }, async (t) => {
+  if (server === null) return
+  const standby = await server.startStandby({ folder: join(folder, 'standby') })
+  t.teardown(() => standby.stop('immediate'))
+  const { pool } = openPool(t, 1, 10, `postgres://postgres@127.0.0.1:${server.port},127.0.0.1:${standby.port}/postgres`)
+  await pool.read('select pg_sleep(1)', [])
+  server.freeze()
+  t.teardown(() => server.thaw())
+  await standby.promote()
+  const begin = performance.now()
+  t.same(await readSoon(pool), [{ one: 1 }])
+  t.ok(performance.now() - begin < 10_000, `${performance.now() - begin}`)
 })
 
 /** Reads until the server is there again. */

@@ -28,7 +28,8 @@ export async function findTestFiles(root, { quick, paths, storage }) {
     const text = await readFile(join(root, file), 'utf8')
     const isNamed = paths.some((path) => file.startsWith(path))
     const isChosen = isNamed || (quick ? isQuick(file, text) : paths.length === 0)
-    const fits = storage !== 'postgres' || (!sqliteMark.test(text) && (await imports.reach(join(root, file), databaseHelper)))
+    const fits =
+      storage !== 'postgres' || (!sqliteMark.test(text) && (await imports.reach(join(root, file), databaseHelper)))
     if (isChosen && fits) chosen.push({ file, isAlone: aloneMark.test(text) })
   }
   const secondsOf = ({ file }) => times[file] ?? 10 * (slowest.length - rank(file))
@@ -51,7 +52,9 @@ class Imports {
   async #list(module) {
     if (!this.#known.has(module)) {
       const text = await readFile(module, 'utf8')
-      const names = [...text.matchAll(/(?:from|import\() ?'(\.[^']+\.js)'/g)].map(([, name]) => join(dirname(module), name))
+      const names = [...text.matchAll(/(?:from|import\() ?'(\.[^']+\.js)'/g)].map(([, name]) =>
+        join(dirname(module), name),
+      )
       // Those of the program have no helpers of tests.
       this.#known.set(
         module,

@@ -1,7 +1,7 @@
 /**
  * The certificates from the ACME server, as rows. All daemons of the database serve them.
  *
- * What decides about a certificate is in columns of its own, so that thousands are known without a look at each.
+ * Columns hold all that decides about a certificate, so that thousands are known without a look at each.
  */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'

@@ -166,6 +166,10 @@ export class CertificateRunner {
       await served.refresh(name)
       this.states.set(name, await readState(read, name))
       if (this.isTurnOf(name)) await this.tryWithinLimits(name)
+    } catch (error) {
+      if (!(error instanceof WriteConflict)) throw error
+      // Another daemon has taken the name, because this one was too slow.
+      this.drop()
     } finally {
       await leases.release(name)
     }
@@ -198,9 +202,8 @@ export class CertificateRunner {
       if (elsewhere !== null) throw new AcmeProblem('', elsewhere, 'name')
       await this.settleIssue(name, await order(name, record.failures, this.stopping.signal))
     } catch (error) {
-      // Another daemon has taken the name, because this one was too slow.
-      if (error instanceof WriteConflict) this.drop()
-      else if (!this.stopping.signal.aborted) await this.settleFailure(name, record, error)
+      if (error instanceof WriteConflict) throw error
+      if (!this.stopping.signal.aborted) await this.settleFailure(name, record, error)
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * Holds the certificates: what listeners serve by name, the orders at the ACME server, and the warnings before an expiry.
  *
- * What is stored of them is in the database, where other daemons may change it.
+ * They are in the database, where other daemons may change them.
  *
  * `open` reads what is stored, before any listener opens; `start` begins the work when listeners can answer challenges.
  * Without ACME there is the default certificate alone, whose expiry is watched too.

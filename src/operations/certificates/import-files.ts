@@ -1,8 +1,9 @@
 /**
  * Takes the files over that an earlier version kept in `tls/acme` of the data folder, so that no certificate is ordered
- * again. What is in the database already stays. The folder is removed afterwards: no key lies in two places.
+ * again. What is in the database already stays. The folder is removed afterwards, so that no key lies in two places. It
+ * gets another name if it has a certificate that cannot be used.
  */
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type DomainName, tryParseDomainName } from '../../base/mail/address.js'
 import { errorCodeOf } from '../../base/platform/errors.js'
@@ -27,12 +28,19 @@ export async function importFiles(deps: ImportDeps): Promise<void> {
   const entries = await listFolder(folder)
   if (entries === null) return
   const asked = new Set(await listFolder(join(folder, 'requests')))
+  let isComplete = true
+  const onFault: ImportDeps['onFault'] = (name, error) => {
+    isComplete = false
+    deps.onFault(name, error)
+  }
   for (const entry of entries) {
     const name = entry.includes('.') ? tryParseDomainName(entry) : null
     if (entry.startsWith('account-')) await deps.commit(readAccount(await readText(join(folder, entry))))
-    else if (name !== null) await deps.commit(await readName(deps, join(folder, entry), name, asked.has(entry)))
+    else if (name !== null)
+      await deps.commit(await readName({ ...deps, onFault }, join(folder, entry), name, asked.has(entry)))
   }
-  await rm(folder, { recursive: true, force: true })
+  if (isComplete) await rm(folder, { recursive: true, force: true })
+  else await rename(folder, `${folder}-not-used`)
 }
 
 function readAccount(text: string): readonly Write[] {
@@ -88,10 +96,10 @@ async function listFolder(folder: string): Promise<readonly string[] | null> {
   })
 }
 
-/** Empty if there is no such file. */
+/** Empty if there is no such file, also because a file stands where a folder is expected. */
 async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
-    if (errorCodeOf(error) === 'ENOENT') return ''
+    if (['ENOENT', 'ENOTDIR'].includes(errorCodeOf(error))) return ''
     throw error
   })
 }

@@ -1,8 +1,8 @@
 /**
  * The certificates that listeners serve, and which of them a client gets by the name that it asks for (SNI).
  *
- * Validity is in memory for each name; certificates and keys are read from the database when a client asks for the name,
- * and the contexts of those used last are kept. Another daemon may store certificates too. A client that names no host with a certificate gets the default one of
+ * Validity is in memory for each name. Certificates and keys are read from the database when a client asks for the name,
+ * and the contexts of those used last are kept. A client that names no host with a certificate gets the default one of
  * its listener.
  */
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -11,6 +11,7 @@ import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
 import { createSerialRunner } from '../../base/platform/serial-runner.js'
 import type { SniCallback } from '../../base/platform/tls-files.js'
 import type { Read } from '../../base/storage/db/prepared.js'
+import { StorageFault } from '../../base/storage/db/write.js'
 import { readAllFacts, readFacts, readPair } from './certificate-rows.js'
 import { type IdentifiedFacts, isValidAt } from './renewal-plan.js'
 
@@ -84,7 +85,8 @@ export class ServedCertificates {
     this.findContext(name).then(
       (context) => respond(null, context),
       (error: unknown) => {
-        this.deps.onFault(name, error)
+        // The outage has a line of its own.
+        if (!(error instanceof StorageFault)) this.deps.onFault(name, error)
         respond(null)
       },
     )

@@ -30,6 +30,8 @@ export interface DaemonOptions {
   readonly loadsAhead?: boolean
   /** How a database of an earlier version is upgraded. */
   readonly upgrade?: UpgradeSettings | undefined
+  /** Another daemon works on the database now, so this one must end. */
+  readonly onTaken?: () => void
 }
 
 /** The options as the parts of the daemon are given them. */

@@ -93,7 +93,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
       },
       ...createReload(options, live, { services, listeners, certificates }),
       listCertificates: () => certificates.list(),
-      probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
+      probeWriter: () => opened.commit([readinessProbe(clock())], { isProbe: true }).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
     }
   } catch (error) {

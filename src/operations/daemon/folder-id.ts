@@ -1,4 +1,4 @@
-/** Identifies a data folder, which one daemon alone uses at a time. A daemon with the same id was there before, and has ended. */
+/** Identifies a data folder. One daemon alone uses it at a time, so one with the same id has ended. */
 import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

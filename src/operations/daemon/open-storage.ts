@@ -75,14 +75,17 @@ async function startStandby({ config, logs }: StartOptions): Promise<StandbyRunn
   return StandbyRunner.open(options, logs.of('storage'))
 }
 
-async function openServer({ config, logs }: StartOptions, stopSteps: StopSteps): Promise<Database> {
+async function openServer({ config, logs, onTaken }: StartOptions, stopSteps: StopSteps): Promise<Database> {
   const log = logs.of('storage')
   const settings = connectionSettingsOf(config.storage)
   const { connections } = config.storage
   const opened = await openPostgres({
     ...{ settings, connections, log },
     holder: await readFolderId(config.service.data_dir),
-    onTaken: (err) => log.error({ err }, 'another daemon writes to the database: nothing new is accepted here'),
+    onTaken: (err) => {
+      log.error({ err }, 'another daemon writes to the database: nothing new is accepted here')
+      onTaken?.()
+    },
   })
   stopSteps.push(() => opened.close())
   return opened

@@ -65,7 +65,8 @@ function buildInsert(builder: StatementBuilder<EventRow>): Compilable {
   })
 }
 
-const insert = prepareInsert(buildInsert)
+// The log stays in the order of time, also where an event was delayed by an outage.
+const insert = prepareInsert(buildInsert, ({ at }) => at)
 const insertInPlace = prepareWrite(buildInsert)
 
 export function createEventId(at: number): string {

@@ -62,7 +62,7 @@ export const deliverReceived = prepareWrite<Requested>((builder) => {
   const { slot } = builder
   const isOther = sql<boolean>`not exists (select 1 from webhooks where id = ${slot('id')}
     and ${hasText('webhooks.events', 'email.received')})`
-  return insertDue(builder, sql<number>`(case when ${isOther} then ${newestNumberOf('events', 'seq')} end)`)
+  return insertDue(builder, sql<number>`(select case when ${isOther} then ${newestNumberOf('events', 'seq')} end)`)
 })
 
 const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(

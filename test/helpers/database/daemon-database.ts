@@ -24,7 +24,7 @@ export async function findStorageUrl(t: Pick<Test, 'teardown'>, folder: string):
 
 /** Prepares the data folder and the database as `seed-data` describes. */
 export async function prepareSeed(config: Config): Promise<SeedAccounts> {
-  if (config.storage.url === null) return copySeed(databaseFile(config.service.data_dir))
+  if (config.storage.url === '') return copySeed(databaseFile(config.service.data_dir))
   const store = await openAsCommand(config)
   try {
     await copySeed(databaseFile(config.service.data_dir))
@@ -55,7 +55,7 @@ export async function withOwnDatabase<T>(
 }
 
 async function openAsCommand({ storage, service }: Config): Promise<OpenStore> {
-  if (storage.url === null) return openStore({ file: databaseFile(service.data_dir) })
+  if (storage.url === '') return openStore({ file: databaseFile(service.data_dir) })
   const { openPlainStore } = await import('./postgres-database.js')
   return openPlainStore(storage.url)
 }

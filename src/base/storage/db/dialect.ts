@@ -28,7 +28,8 @@ export function leastOf(...values: readonly unknown[]): RawBuilder<number> {
 export function newestNumberOf(table: string, column: string): RawBuilder<number> {
   return pickByEngine({
     sqlite: sql<number>`(select max(${sql.ref(column)}) from ${sql.table(table)})`,
-    postgres: sql<number>`currval(pg_get_serial_sequence(${sql.lit(table)}, ${sql.lit(column)}))`,
+    // As a value that is found once: PostgreSQL would ask for it at each row, past the index.
+    postgres: sql<number>`(select currval(pg_get_serial_sequence(${sql.lit(table)}, ${sql.lit(column)})))`,
   })
 }
 

@@ -119,12 +119,13 @@ export function prepareWrite<Values extends object>(
   }
 }
 
-/** An insert of one new row: see `Write.isNewRow`. */
+/** An insert of one new row: see `Write.isNewRow`. `orderOf` gives `Write.order`. */
 export function prepareInsert<Row extends object>(
   build: (builder: StatementBuilder<Row>) => Compilable,
+  orderOf: (row: Row) => number = () => 0,
 ): (row: Row) => Write {
   const write = prepareWrite(build)
-  return (row) => ({ ...write(row), isNewRow: true })
+  return (row) => ({ ...write(row), isNewRow: true, order: orderOf(row) })
 }
 
 /** A value, or a promise of it. Await it in any case. */

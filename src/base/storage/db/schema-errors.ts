@@ -1,4 +1,5 @@
 /** Says why a database cannot be opened by this version. */
+import { StorageFault } from './write.js'
 
 /** The database was made by a newer version of this program. */
 export class NewerDatabase extends Error {
@@ -43,5 +44,14 @@ export class UnfinishedCopy extends Error {
     super(
       `storage.url: the schema ${schema} has a copy from SQLite that began at ${since} and is not finished: run "posthorn storage copy" again, which begins anew; or remove storage.url to go on with SQLite`,
     )
+  }
+}
+
+/** Another daemon works on the database. */
+export class DatabaseTaken extends StorageFault {
+  override name = 'DatabaseTaken'
+
+  constructor(message: string) {
+    super('taken', message)
   }
 }

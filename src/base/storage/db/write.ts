@@ -15,6 +15,8 @@ export interface Write {
    * before the other writes of its commit, with the rows of other commits.
    */
   readonly isNewRow?: true
+  /** New rows that are inserted together are inserted in the order of these numbers. */
+  readonly order?: number
 }
 
 export interface CommitOptions {
@@ -24,6 +26,11 @@ export interface CommitOptions {
    * the commit repeats it.
    */
   readonly isUrgent?: boolean
+  /**
+   * It only asks whether anything can be written. So it is rejected as soon as others would be refused, although it may
+   * still be made.
+   */
+  readonly isProbe?: boolean
 }
 
 /** Resolves when every write of the list is on disk. If it rejects, none of them was made. */

@@ -57,7 +57,7 @@ export function watchFaults(
   async function sendProbe(): Promise<void> {
     const wasQuiet = !faultedSinceProbe
     faultedSinceProbe = false
-    await watchedCommit([buildProbe()])
+    await watchedCommit([buildProbe()], { isProbe: true })
     if (timer === null || !wasQuiet || faultedSinceProbe) return
     stopProbes()
     onOutageEnd()

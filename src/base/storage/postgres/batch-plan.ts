@@ -1,8 +1,9 @@
 /**
  * The statements of a batch in the order in which they run, and whose each one is.
  *
- * Rows that are new go first, those of all requests in one statement for each kind. Everything else follows, request by request. Kinds
- * stand in the order that the requests give them; a row that would leave this order stays with its request.
+ * Rows that are new go first, those of all requests in one statement for each kind. Everything else follows, request by
+ * request. Kinds stand in the order that the requests give them. A row that would leave this order stays with its
+ * request, and so do rows of a kind that has few: they come after those of the other kinds.
  */
 import type { ManyRows } from './many-rows.js'
 import type { Statement } from './pipeline-run.js'
@@ -11,6 +12,8 @@ import type { Statement } from './pipeline-run.js'
 export interface RequestStatement extends Statement {
   /** See `Write.isNewRow`. */
   readonly isNewRow: boolean
+  /** See `Write.order`. */
+  readonly order: number
 }
 
 /** Fewer rows than these go one by one, which costs less then. */
@@ -33,7 +36,7 @@ export function planBatch(requests: Requests, many: ManyRows | null): readonly P
     if (members.length < MIN_ROWS) continue
     const statement = many?.join(
       sql,
-      members.map(({ parameters }) => parameters),
+      members.toSorted((one, other) => one.order - other.order).map(({ parameters }) => parameters),
     )
     if (statement === null || statement === undefined) continue
     joined.push({ statement, owner: null })

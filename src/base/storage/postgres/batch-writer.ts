@@ -10,9 +10,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.js'
 import type { WrittenBatch } from '../db/database.js'
-import { StorageFault, type Write } from '../db/write.js'
+import { DatabaseTaken } from '../db/schema-errors.js'
+import { type CommitOptions, StorageFault, type Write } from '../db/write.js'
 import { planBatch, type RequestStatement } from './batch-plan.js'
-import { DatabaseTaken, type Fence } from './fence.js'
+import type { Fence } from './fence.js'
 import type { ManyRows } from './many-rows.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
@@ -84,13 +85,14 @@ export class BatchWriter {
     return this.commits
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly Write[], { isProbe = false }: CommitOptions = {}): Promise<void> {
     if (this.isClosing) return Promise.reject(new StorageFault('closed', 'the database is closed'))
     if (this.fault !== null) return Promise.reject(this.fault)
     if (this.waiting.length >= MAX_WAITING) {
       return Promise.reject(new StorageFault('busy', 'too many changes wait for the database'))
     }
     return new Promise((resolve, reject) => {
+      if (isProbe) rejectAfter(PATIENCE, reject)
       this.waiting.push({ statements: writes.map(toStatement), resolve, reject })
       this.begin()
     })
@@ -254,6 +256,12 @@ export class BatchWriter {
     this.deps.onTaken(error)
     return fault
   }
+}
+
+/** A promise that is settled by then stays as it is. */
+function rejectAfter(milliseconds: number, reject: (error: Error) => void): void {
+  const fault = new StorageFault('slow', `PostgreSQL has not answered within ${milliseconds / 1000} s`)
+  setTimeout(reject, milliseconds, fault).unref()
 }
 
 /** Gives the requests but the one at `failed`. */

@@ -6,6 +6,7 @@
 
 import { PostgresServers } from './connect.js'
 import type { ConnectionSettings } from './connection-settings.js'
+import { findUnfinishedCopy, refuseUnfinishedCopy } from './copy-mark.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 
 /** The major version, of which 15 is the first that is supported, as `server_version_num` has it. */
@@ -15,7 +16,7 @@ const questions = `select current_setting('server_version_num')::integer as vers
   current_setting('server_version') as version_name, current_setting('server_encoding') as encoding,
   current_setting('fsync') as fsync, current_setting('full_page_writes') as full_pages,
   current_setting('synchronous_commit') as synchronous_commit,
-  to_regnamespace($1) is not null as has_schema,
+  to_regnamespace($1) is not null as has_schema, to_regclass('copying') is not null as has_copies,
   case when to_regnamespace($1) is null then has_database_privilege(current_database(), 'CREATE')
     else has_schema_privilege($1, 'CREATE') end as may_create,
   current_user as user_name, current_database() as database_name`
@@ -27,7 +28,10 @@ interface Server {
   readonly refusals: readonly string[]
 }
 
-/** Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible. */
+/**
+ * Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible, and with `UnfinishedCopy` if
+ * there is one.
+ */
 export async function checkServer(settings: ConnectionSettings): Promise<Server> {
   const connection = await new PostgresServers(settings).connect()
   try {
@@ -42,6 +46,8 @@ type Finding = readonly [isWrong: boolean, text: string]
 
 async function judge(connection: PipelinedConnection, schema: string): Promise<Server> {
   const [answer] = await connection.run([{ sql: questions, parameters: [schema] }])
+  if (answer?.rows[0]?.['has_copies'] === 1)
+    refuseUnfinishedCopy((await connection.run([findUnfinishedCopy]))[0], schema)
   const { version, version_name: name, encoding, fsync, ...more } = answer?.rows[0] ?? {}
   const { full_pages: fullPages, synchronous_commit: synchronousCommit } = more
   const { has_schema: hasSchema, may_create: mayCreate, user_name: user, database_name: database } = more

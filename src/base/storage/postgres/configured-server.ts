@@ -1,7 +1,20 @@
 /** The server that the configuration names. */
 import type { Config } from '../../config/complete.js'
 import { readPostgresEnvironment } from '../../config/postgres-environment.js'
+import { PostgresServers } from './connect.js'
 import { type ConnectionSettings, readConnectionSettings } from './connection-settings.js'
+import { hasTables } from './prepare-schema.js'
+
+/** Whether the schema of the settings has no tables yet. */
+export async function isEmptyServer(storage: Config['storage']): Promise<boolean> {
+  const settings = connectionSettingsOf(storage)
+  const connection = await new PostgresServers(settings).connect()
+  try {
+    return !(await hasTables(connection, settings.schema))
+  } finally {
+    await connection.close()
+  }
+}
 
 /** Throws `ConnectionSettingsError`. */
 export function connectionSettingsOf(storage: Config['storage']): ConnectionSettings {

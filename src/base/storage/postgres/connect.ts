@@ -139,7 +139,7 @@ async function prepareSession(
     application_name: 'posthorn',
     // A plan that was made while a table was empty would walk through it when it has grown.
     enable_seqscan: 'off',
-    // What walks through a table for lack of another way counts as very expensive then, and would be compiled each time.
+    // A walk through a table, for lack of another way, counts as very expensive then, and would be compiled each time.
     jit: 'off',
   }
   const [state] = await connection.run([

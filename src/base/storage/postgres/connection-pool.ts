@@ -3,7 +3,7 @@
  * when all are in use.
  *
  * A connection that is lost is opened again after a pause, and its reads are repeated once on another one. During an outage a
- * read is rejected as a `StorageFault` within `PATIENCE`, and the number of reads that wait is bounded.
+ * read is rejected as a `StorageFault` within `PATIENCE`, later ones at once, and the number of reads that wait is bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
@@ -16,6 +16,8 @@ import type { Row } from './wire-values.js'
 
 /** Milliseconds for which a read waits for a server. */
 const PATIENCE = 1_900
+/** The same once a read was rejected for that reason, until a connection is open again. */
+const PATIENCE_IN_OUTAGE = 100
 /** Milliseconds before a connection is opened again; they double with each failure. */
 const MIN_PAUSE = 50
 const MAX_PAUSE = 2_000
@@ -40,6 +42,7 @@ export class ConnectionPool {
   private pulse: ServerPulse | null = null
   private reads = 0
   private lastFailure: unknown = new Error('no connection is open yet')
+  private isOutage = false
 
   constructor(private readonly options: PoolOptions) {
     this.maxReads = options.maxReads ?? 10_000
@@ -61,7 +64,10 @@ export class ConnectionPool {
     this.reads++
     this.pulse ??= this.startPulse()
     try {
-      const results = await this.readWithin(queries, performance.now() + PATIENCE)
+      const results = await this.readWithin(
+        queries,
+        performance.now() + (this.isOutage ? PATIENCE_IN_OUTAGE : PATIENCE),
+      )
       return results.map(({ rows }) => rows)
     } finally {
       this.reads--
@@ -115,7 +121,10 @@ export class ConnectionPool {
   private async waitForConnection(until: number): Promise<PipelinedConnection> {
     for (;;) {
       const left = until - performance.now()
-      if (left <= 0 || this.stop.signal.aborted) throw toFault(this.lastFailure)
+      if (left <= 0 || this.stop.signal.aborted) {
+        this.isOutage = true
+        throw toFault(this.lastFailure)
+      }
       await this.waitForChange(left)
       const connection = this.pick()
       if (connection !== undefined) return connection
@@ -156,6 +165,7 @@ export class ConnectionPool {
   private async useUntilLost(connection: PipelinedConnection): Promise<void> {
     if (this.stop.signal.aborted) return connection.close()
     this.open.add(connection)
+    this.isOutage = false
     for (const wake of [...this.waiting]) wake()
     this.lastFailure = await connection.ended
     this.open.delete(connection)

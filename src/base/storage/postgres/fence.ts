@@ -5,6 +5,8 @@
  * fails. The number of the batch tells, after an answer was lost, whether the batch was committed. The time of the last
  * batch, by the clock of the server, tells whether the daemon lives.
  */
+
+import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { checkRows } from './write-errors.js'
@@ -12,10 +14,8 @@ import { checkRows } from './write-errors.js'
 /** Seconds without a beat after which a daemon counts as gone. */
 const SILENCE_LIMIT = 10
 
-/** Another daemon works on the database. */
-export class DatabaseTaken extends Error {
-  override name = 'DatabaseTaken'
-}
+const OCCUPIED =
+  'storage.url: another daemon works on this database; one at a time may use a schema: stop that one, or name another storage.schema'
 
 /** One daemon works on a database, so its row has a fixed name. */
 const NODE = 'daemon'
@@ -59,7 +59,7 @@ export class Fence {
    */
   static async take(connection: PipelinedConnection, holder: string): Promise<Fence> {
     const held = await runForHeld(connection, { sql: take, parameters: [NODE, SILENCE_LIMIT, holder] })
-    if (held === null) throw new DatabaseTaken('another daemon works on this database')
+    if (held === null) throw new DatabaseTaken(OCCUPIED)
     return new Fence(holder, held)
   }
 

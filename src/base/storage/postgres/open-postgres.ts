@@ -11,13 +11,14 @@ import type { Database, DatabaseSizes, OpenStore, WrittenBatch } from '../db/dat
 import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
+import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Write } from '../db/write.js'
 import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
-import { DatabaseTaken, Fence } from './fence.js'
+import { Fence } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
@@ -74,7 +75,7 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   return {
     place: { engine: 'postgres', source: settings.source },
     read: readers.read,
-    commit: (writes) => writer.commit(writes),
+    commit: (writes, options) => writer.commit(writes, options),
     measure: () => measureDatabase(readers.read),
     files: null,
     onForeignCommit: (listener) => announcements.onChange(listener),

@@ -13,7 +13,7 @@ import type { PipelinedConnection } from './pipelined-connection.js'
 import { ServerError } from './server-errors.js'
 
 const appliedMigrations = `select name from kysely_migration order by name`
-const hasTables = `select to_regclass($1) is not null as present, to_regnamespace($2) is not null as has_schema`
+const findTables = `select to_regclass($1) is not null as present, to_regnamespace($2) is not null as has_schema`
 
 /** Throws `NewerDatabase` or `UnfinishedCopy`. */
 export async function prepareSchema(connection: PipelinedConnection, schema: string): Promise<void> {
@@ -25,6 +25,11 @@ export async function prepareSchema(connection: PipelinedConnection, schema: str
     const pending = await listPending(connection, schema).catch(() => null)
     if (pending === null || pending === 'no schema' || pending.length > 0) throw error
   }
+}
+
+export async function hasTables(connection: PipelinedConnection, schema: string): Promise<boolean> {
+  const pending = await listPending(connection, schema)
+  return pending !== null && pending !== 'no schema'
 }
 
 async function bringUpToDate(connection: PipelinedConnection, schema: string): Promise<void> {
@@ -45,7 +50,7 @@ async function listPending(
   schema: string,
 ): Promise<readonly (readonly [string, readonly string[]])[] | 'no schema' | null> {
   const [found] = await connection.run([
-    { sql: hasTables, parameters: [`"${schema}".kysely_migration`, `"${schema}"`] },
+    { sql: findTables, parameters: [`"${schema}".kysely_migration`, `"${schema}"`] },
   ])
   const { present, has_schema: hasSchema } = found?.rows[0] ?? {}
   if (present !== 1) return hasSchema === 1 ? null : 'no schema'

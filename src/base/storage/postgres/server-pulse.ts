@@ -50,7 +50,7 @@ export class ServerPulse {
       if (signal.aborted) return
       if (!this.options.isNeeded() || (await this.ask())) continue
       const before = this.server
-      const isGone = !(await this.ask()) || this.server !== before
+      const isGone = !(await this.ask()) || (before !== '' && this.server !== before)
       if (isGone && this.options.isNeeded()) this.options.onSilence()
     }
   }

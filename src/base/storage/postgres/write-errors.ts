@@ -16,8 +16,8 @@ const classesOfOne = ['21', '22', '23', '42', 'P0']
 const MADE_BY_LOCKS = '40'
 
 /** The statement of a write. It fails if it changes another number of rows than it must. */
-export function toStatement({ sql, parameters, rows, isNewRow }: Write): RequestStatement {
-  return { sql: rows === undefined ? sql : checkRows(sql, rows), parameters, isNewRow: isNewRow === true }
+export function toStatement({ sql, parameters, rows, isNewRow, order = 0 }: Write): RequestStatement {
+  return { sql: rows === undefined ? sql : checkRows(sql, rows), parameters, isNewRow: isNewRow === true, order }
 }
 
 export function checkRows(sql: string, rows: number): string {

@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { integerOf } from '../db/dialect.js'
 import { pickByEngine } from '../db/engine.js'
 import { type PreparedRead, type Read, readTogether } from '../db/prepared.js'
+import { LostBytes } from '../db/write.js'
 
 /** Fails with `LostBytes` where a spool file lacks them, or they are not those that were written to one. */
 export function storedBytes(): RawBuilder<Buffer> {
@@ -111,7 +112,10 @@ async function readPieces<Key>(
     )
     for (const [index, [piece]] of found.entries()) {
       if (piece === undefined) return undefined
-      piece.raw.copy(bytes, wanted[index])
+      const at = wanted[index] ?? 0
+      // Memory that no piece has filled may hold what belongs to others.
+      if (piece.raw.length !== Math.min(PIECE_BYTES, size - at)) throw new LostBytes('the bytes are not all there')
+      piece.raw.copy(bytes, at)
     }
   }
   return bytes

@@ -3,6 +3,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { errorCodeOf } from '../../../base/platform/errors.js'
 import { DataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import {
+  DatabaseTaken,
   DevelopmentDatabase,
   EarlierDatabase,
   NewerDatabase,
@@ -14,7 +15,7 @@ import { adviseUser, currentUser, startedAsRoot } from './process-user.js'
 
 const fixableErrors = [
   ...[Refusal, CommandFailed, DataFolderHeld, LostBytes],
-  ...[DevelopmentDatabase, EarlierDatabase, NewerDatabase, UnfinishedCopy],
+  ...[DatabaseTaken, DevelopmentDatabase, EarlierDatabase, NewerDatabase, UnfinishedCopy],
 ]
 
 interface Failure {

@@ -22,7 +22,14 @@ import { checkServer } from '../../../base/storage/postgres/check-server.js'
 import { connectionSettingsOf } from '../../../base/storage/postgres/configured-server.js'
 import { ConnectionSettingsError } from '../../../base/storage/postgres/connection-url.js'
 import { planUpgrade } from '../../../base/storage/upgrade/upgrade-plan.js'
-import { type Answer, flagOption, type OptionValues, textOption, UsageError } from '../command/command.js'
+import {
+  type Answer,
+  CommandFailed,
+  flagOption,
+  type OptionValues,
+  textOption,
+  UsageError,
+} from '../command/command.js'
 import { becomeDaemonUser, currentUser, describeForbidden, startedAsRoot } from '../command/process-user.js'
 import { checkUpgrade } from './check-upgrade.js'
 
@@ -43,11 +50,15 @@ export async function check(load: () => LoadedConfig, { options, report, migrati
   const loaded = first.kind === 'config' ? load() : first
   const triesUpgrade = flagOption(options, 'upgrade')
   // The trial says whether the database can be used.
+  if (triesUpgrade && loaded.kind === 'config' && loaded.config.storage.url !== '') throw new CommandFailed(NO_TRIAL)
   const configuration = await checkConfiguration(loaded, { withDatabase: !triesUpgrade })
   if (!triesUpgrade) return configuration
   if (loaded.dataDir === null) return configuration
   return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report, migrations }))
 }
+
+const NO_TRIAL =
+  '--upgrade: the data is on the server that storage.url names, whose schema the start changes in one transaction; make a copy with pg_dump before'
 
 interface Verdict extends Answer {
   readonly json: { readonly ok: boolean; readonly problems: readonly Problem[]; readonly user: string }

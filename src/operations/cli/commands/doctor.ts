@@ -54,12 +54,18 @@ interface OpenedRead {
   readonly fault: readonly Finding[]
 }
 
+async function isEmpty({ storage }: Call['config']): Promise<boolean> {
+  const { isEmptyServer } = await import('../../../base/storage/postgres/configured-server.js')
+  return isEmptyServer(storage)
+}
+
 /** A database that cannot be opened is a finding; one that is not there yet is not made. */
 async function openRead({ config, database }: Call): Promise<OpenedRead> {
   const isServer = config.storage.url !== ''
   const file = isServer ? 'storage.url' : databaseFile(config.service.data_dir)
   if (!isServer && !existsSync(file)) return { read: null, fault: [] }
   try {
+    if (isServer && (await isEmpty(config))) return { read: null, fault: [] }
     return { read: (await database()).read, fault: [] }
   } catch (error) {
     // A database of another version is whole, and its error says what to do.

@@ -17,7 +17,7 @@ import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
-import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
+import { type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
 import { explainListenerFault } from '../command/listener-fault.js'
 import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
@@ -50,6 +50,7 @@ export async function serve(
   })
   const systemd = new SystemdNotices(env, log)
   const stopped = waitForSignal()
+  const taken = Promise.withResolvers<null>()
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
@@ -59,7 +60,7 @@ export async function serve(
   }
   const daemon = await startDaemon({
     ...{ config, clock, log, logTail, addressHider, upgrade },
-    loadsAhead: true,
+    ...{ loadsAhead: true, onTaken: () => taken.resolve(null) },
     ...daemonOptions,
   }).catch((error: unknown) => Promise.reject(explainListenerFault(error, config)))
   const { data_dir: dataDir } = config.service
@@ -71,13 +72,14 @@ export async function serve(
   const listening = logEndpoints(log, daemon, dataDir)
   reloads.use(createReloader({ log, daemon, reload, report, onReloaded: publish, systemd }))
   systemd.notifyReady(listening, daemon)
-  const signal = await stopped
+  const signal = await Promise.race([stopped, taken.promise])
   reloads.use(() => undefined)
   log.info({ signal }, 'stopping')
   systemd.notifyStopping()
   await daemon.stop()
   log.info('stopped')
   systemd.close()
+  if (signal === null) throw new CommandFailed('another daemon works on the database: this one has ended')
 }
 
 function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {

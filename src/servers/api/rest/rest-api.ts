@@ -132,7 +132,7 @@ interface AppDeps {
 
 function buildApp(deps: RestApiDeps, { connections, isProxy, lines, spool, bodies }: AppDeps): ApiApp {
   const { clock, log, apiKeyCache, hasDiskSpace, database, policies, limits } = deps
-  const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
+  const probe = (): Promise<void> => database.commit([readinessProbe(clock())], { isProbe: true })
   const answers = new LargeAnswers({
     ...ANSWER_LIMITS,
     memory: limits.shareByOwner(new MemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),

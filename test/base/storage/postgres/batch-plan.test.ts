@@ -6,12 +6,13 @@ import { ManyRows } from '../../../../src/base/storage/postgres/many-rows.js'
 const types = new Map(['mails.id', 'copies.id', 'logs.id'].map((column) => [column, 'bigint']))
 const many = new ManyRows(types)
 
-const row = (table: string, id: number): RequestStatement => ({
+const row = (table: string, id: number, order = 0): RequestStatement => ({
   sql: `insert into "${table}" ("id") values ($1)`,
   parameters: [id],
   isNewRow: true,
+  order,
 })
-const change = (id: number): RequestStatement => ({ sql: 'update x', parameters: [id], isNewRow: false })
+const change = (id: number): RequestStatement => ({ sql: 'update x', parameters: [id], isNewRow: false, order: 0 })
 
 /** The table or the statement, with its parameter and its owner. */
 const describe = (requests: readonly (readonly RequestStatement[])[], by: ManyRows | null = many): readonly string[] =>
@@ -52,4 +53,9 @@ t.test('kinds keep the order that requests give them', async (t) => {
   t.same(describe(contrary), [
     ...['mails {1,2,3,4,5} of all', 'copies {1,2,3,4,5} of all', 'logs {1,2,3,4,5,11} of all', 'mails 12 of 5'],
   ])
+})
+
+t.test('new rows are inserted in the order that they name', async (t) => {
+  const requests = [7, 3, 5, 3, 9].map((order, at) => [row('logs', at, order)])
+  t.same(describe(requests), ['logs {1,3,2,0,4} of all'])
 })

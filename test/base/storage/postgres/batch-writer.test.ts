@@ -17,6 +17,7 @@ import {
   temporaryPostgres,
   useOwnServer,
 } from '../../../helpers/database/postgres-database.js'
+import { buildEventWrite } from '../../../helpers/database/store-events.js'
 import { withoutPostgres } from '../../../helpers/programs/postgres.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
@@ -82,6 +83,47 @@ t.test('many requests that fail leave those beside them alone', { skip }, async 
     numbers.map((number) => (number % 3 === 0 ? 'stored' : 'WriteConflict')),
   )
   t.equal((await listKeys(database)).length, 20)
+})
+
+t.test('a new row that cannot be inserted fails alone, among rows that are inserted together', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const insertNew = (key: string): Write => ({
+    sql: 'insert into "service_state" ("key", "value") values ($1, $2)',
+    parameters: [key, 'x'],
+    isNewRow: true,
+  })
+  await database.commit([insert('k3')])
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 7 }, (_, number) => database.commit([insertNew(`k${number}`)])),
+  )
+  const all = ['stored', 'stored', 'stored', 'ConstraintViolated', 'stored', 'stored', 'stored']
+  t.same(outcomes.map(kindOf), all)
+  t.equal((await listKeys(database)).length, 7)
+})
+
+t.test('events that are stored together are in the order of time', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const at = [600_000, 5_000, 700_000, 1_000, 650_000, 700_001]
+  await Promise.all(at.map((time) => database.commit([buildEventWrite({ type: 'email.queued', at: time })])))
+  const stored = await database.read<{ created_at: number }>('select created_at from events order by seq', [])
+  t.same(
+    stored.map(({ created_at }) => created_at),
+    [...at].sort((one, other) => one - other),
+  )
+})
+
+t.test('a probe hears of an outage although it is under way', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k0')])
+  const { start } = await crashServer()
+  await t.rejects(database.commit([insert('k1')], { isProbe: true }), StorageFault)
+  await start()
+  await waitUntil('it goes on', () =>
+    database.commit([insert('k2')]).then(
+      () => true,
+      () => false,
+    ),
+  )
 })
 
 t.test('a write may change any number of rows, or must change exactly as many as it says', { skip }, async (t) => {

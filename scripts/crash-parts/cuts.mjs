@@ -40,6 +40,7 @@ export async function cutServer({ count, pause, random, ledger, arrivals, start,
   const daemon = start()
   await serving()
   await ledger.allAccepting(MAX_FIRST_WAIT)
+  ledger.expectAnswers()
   for (let cut = 1; cut <= count; cut += 1) {
     await sleep(random() * pause)
     const from = Date.now()

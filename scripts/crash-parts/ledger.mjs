@@ -30,14 +30,19 @@ export class Ledger {
     this.#lives.at(-1).add(listener)
   }
 
-  /** A temporary refusal. */
-  refused(listener, number, answer) {
-    this.#refusals.add(listener, number, answer)
+  /** A temporary refusal of a request that began at `begun`. Messages of SMTP are sent once. */
+  refused(listener, number, answer, begun = 0) {
+    this.#refusals.add(listener, number, answer, begun)
   }
 
-  /** A connection ended, or a client waited in vain. Before the second life there may be no daemon yet. */
+  /** A connection ended, or a client waited in vain. */
   unanswered() {
-    if (this.#lives.length > 2) this.#refusals.addUnanswered()
+    this.#refusals.addUnanswered()
+  }
+
+  /** From now on the daemon lives, and has to answer. */
+  expectAnswers() {
+    this.#refusals.expectAnswers()
   }
 
   /** To be called before each start of the daemon, or after each of its server. */
@@ -155,7 +160,10 @@ async function inboundByNumber(database) {
 }
 
 function groupByNumber(rows) {
-  return Map.groupBy(rows, ({ subject }) => Number(/^number (\d+)$/.exec(subject)?.[1]))
+  const numbered = rows.map(({ subject, ...row }) => ({ ...row, number: Number(/^number (\d+)$/.exec(subject)?.[1]) }))
+  // Mail of the service itself has no number.
+  const sent = numbered.filter(({ number }) => !Number.isNaN(number))
+  return Map.groupBy(sent, ({ number }) => number)
 }
 
 async function inboundById(database) {

@@ -19,10 +19,11 @@ export async function submitByRest(signal, api, kind, ledger) {
     const headers = kind.idempotent ? { 'idempotency-key': `once-${numbers[0]}` } : {}
     for (let answered = false; !answered; ) {
       if (kind.idempotent) for (const number of numbers) ledger.expectOnce(number)
+      const begun = Date.now()
       const got = await client.ask('POST', kind.batch ? '/v1/emails/batch' : '/v1/emails', body, headers)
       const answer = got?.status === 503 ? null : got
       if (got === null) ledger.unanswered()
-      else if (answer === null) for (const number of numbers) ledger.refused('rest', number, '503')
+      else if (answer === null) for (const number of numbers) ledger.refused('rest', number, '503', begun)
       if (answer !== null) record(answer, kind, numbers, ledger)
       else await sleep(20)
       answered = answer !== null || !kind.idempotent

@@ -273,6 +273,8 @@ export class QueueRunner {
       return await work()
     } catch (error) {
       this.deps.log.error({ err: error }, 'the queue cannot be read')
+      // The read may have been for an entry behind the position of the sweep.
+      this.sweep.reset()
       this.pauseAfterFault()
       return undefined
     }

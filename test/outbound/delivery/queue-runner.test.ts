@@ -369,6 +369,21 @@ t.test('a database that cannot be read stops nothing for good', async (t) => {
   await waitUntil('it arrives', async () => (await status('one@b.test')) === 'delivered')
 })
 
+t.test('an entry that can be neither leased nor looked at again goes on when the database is back', async (t) => {
+  const { runner, faults, add, status, errors } = await running(t)
+  await runner.start()
+  faults.commit = (write) => {
+    if (!isLease(write)) return false
+    faults.read = true
+    return true
+  }
+  await add('one@b.test', false)
+  await waitUntil('both faults are noticed', () => errors.some((line) => line.includes('the queue cannot be read')))
+  faults.commit = null
+  faults.read = false
+  await waitUntil('it arrives', async () => (await status('one@b.test')) === 'delivered')
+})
+
 t.test('a message that cannot be made ready is deferred, and the others go on', async (t) => {
   const { runner, database, add, status, row, errors, now } = await running(t)
   const gone = await add('gone@b.test', false)

@@ -4,6 +4,7 @@
  * `fsync` and `synchronous_commit` decide whether an acknowledged commit survives a crash (PostgreSQL manual, 20.5).
  */
 
+import { errorMessageOf } from '../../platform/errors.js'
 import { PostgresServers } from './connect.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, refuseUnfinishedCopy } from './copy-mark.js'
@@ -28,10 +29,7 @@ interface Server {
   readonly refusals: readonly string[]
 }
 
-/**
- * Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible, and with `UnfinishedCopy` if
- * there is one.
- */
+/** Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible. */
 export async function checkServer(settings: ConnectionSettings): Promise<Server> {
   const connection = await new PostgresServers(settings).connect()
   try {
@@ -46,11 +44,10 @@ type Finding = readonly [isWrong: boolean, text: string]
 
 async function judge(connection: PipelinedConnection, schema: string): Promise<Server> {
   const [answer] = await connection.run([{ sql: questions, parameters: [schema] }])
-  if (answer?.rows[0]?.['has_copies'] === 1)
-    refuseUnfinishedCopy((await connection.run([findUnfinishedCopy]))[0], schema)
   const { version, version_name: name, encoding, fsync, ...more } = answer?.rows[0] ?? {}
   const { full_pages: fullPages, synchronous_commit: synchronousCommit } = more
   const { has_schema: hasSchema, may_create: mayCreate, user_name: user, database_name: database } = more
+  const { has_copies: hasCopies } = more
   const object = hasSchema === 1 ? `schema ${schema}` : `database "${String(database)}"`
   const unusable: readonly Finding[] = [
     [Number(version) < MIN_VERSION, `the server is version ${String(name)}; allowed: 15 or newer`],
@@ -72,7 +69,18 @@ async function judge(connection: PipelinedConnection, schema: string): Promise<S
     ],
   ]
   const refusals = textsOf(unusable)
-  return { versionName: String(name), refusals, problems: [...refusals, ...textsOf(unsafe)] }
+  const copies = hasCopies === 1 ? await listUnfinishedCopies(connection, schema) : []
+  return { versionName: String(name), refusals, problems: [...refusals, ...textsOf(unsafe), ...copies] }
+}
+
+async function listUnfinishedCopies(connection: PipelinedConnection, schema: string): Promise<readonly string[]> {
+  const [found] = await connection.run([findUnfinishedCopy])
+  try {
+    refuseUnfinishedCopy(found, schema)
+    return []
+  } catch (error) {
+    return [errorMessageOf(error).replace(/^storage\.url: /, '')]
+  }
 }
 
 function textsOf(findings: readonly Finding[]): readonly string[] {

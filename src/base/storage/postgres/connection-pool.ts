@@ -20,7 +20,7 @@ const PATIENCE = 1_900
 const PATIENCE_IN_OUTAGE = 100
 /** Milliseconds before a connection is opened again; they double with each failure. */
 const MIN_PAUSE = 50
-const MAX_PAUSE = 2_000
+const MAX_PAUSE = 1_000
 /** A read that has lost so many connections may be the reason, so it is not repeated. */
 const MAX_LOSSES = 2
 /** Classes of SQLSTATE that say that the server cannot work now, whatever the statement is. */

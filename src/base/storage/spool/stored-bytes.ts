@@ -105,14 +105,14 @@ async function readPieces<Key>(
   const bytes = Buffer.allocUnsafe(size)
   const places = Array.from({ length: Math.ceil(size / PIECE_BYTES) }, (_, number) => number * PIECE_BYTES)
   for (let next = 0; next < places.length; next += PIECES_AT_ONCE) {
-    const wanted = places.slice(next, next + PIECES_AT_ONCE)
+    const asked = places.slice(next, next + PIECES_AT_ONCE)
     const found = await readTogether(
       read,
-      wanted.map((at) => row.piece.with({ ...key, at })),
+      asked.map((at) => row.piece.with({ ...key, at })),
     )
     for (const [index, [piece]] of found.entries()) {
       if (piece === undefined) return undefined
-      const at = wanted[index] ?? 0
+      const at = asked[index] ?? 0
       // Memory that no piece has filled may hold what belongs to others.
       if (piece.raw.length !== Math.min(PIECE_BYTES, size - at)) throw new LostBytes('the bytes are not all there')
       piece.raw.copy(bytes, at)

@@ -41,13 +41,7 @@ export async function serve(
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
-  const logTail = new LogTail()
-  const addressHider = new AddressHider(config.log.hash_local_parts)
-  const log = openLog(config.log, {
-    journal,
-    tail: (line) => logTail.write(line),
-    hide: (line) => addressHider.hide(line),
-  })
+  const { log, logTail, addressHider } = openLogOfDaemon(config, journal)
   const systemd = new SystemdNotices(env, log)
   const stopped = waitForSignal()
   const taken = Promise.withResolvers<null>()
@@ -80,6 +74,17 @@ export async function serve(
   log.info('stopped')
   systemd.close()
   if (signal === null) throw new CommandFailed('another daemon works on the database: this one has ended')
+}
+
+function openLogOfDaemon(config: Config, journal: boolean) {
+  const logTail = new LogTail()
+  const addressHider = new AddressHider(config.log.hash_local_parts)
+  const log = openLog(config.log, {
+    journal,
+    tail: (line) => logTail.write(line),
+    hide: (line) => addressHider.hide(line),
+  })
+  return { log, logTail, addressHider }
 }
 
 function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {

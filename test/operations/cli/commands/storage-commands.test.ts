@@ -57,13 +57,15 @@ t.test('an installation is copied, and goes on from there', { skip: withoutPostg
   const copied = await run(...words)
   t.match(copied, {
     status: 0,
-    out: /^TABLE +ROWS +STORED +SUM +RESULT\napi_keys +1 +1 +[\da-f]{16} +same\n(?:.+\n)+copied \d+ rows of \d+ tables to the schema copied/,
+    out: /^TABLE +ROWS +STORED +SUM +RESULT\n(?:.+\n)*api_keys +1 +1 +[\da-f]{16} +same\n(?:.+\n)+copied \d+ rows of \d+ tables to the schema copied/,
   })
   t.match(copied.out, `set storage.url = "${url}" in the configuration`)
   t.match(copied.out, /to go back, remove storage\.url and start the daemon/)
   const again = (await run(...words, '--json')).json()
   t.match(again, { ok: true, schema: 'copied', rows: Number })
-  t.match(again, { tables: [{ table: 'api_keys', rows: 1, stored: 1, sum: /^[\da-f]{64}$/, same: true }] })
+  const { tables } = again as { readonly tables: readonly { readonly table: string }[] }
+  const ofKeys = tables.find(({ table }) => table === 'api_keys')
+  t.match(ofKeys, { rows: 1, stored: 1, sum: /^[\da-f]{64}$/, same: true })
 
   mkdirSync(join(folder, 'other'))
   const { file } = writeConfiguration(join(folder, 'other'), {
@@ -106,7 +108,9 @@ t.test('a copy that was killed is made again', { skip: withoutPostgres }, async 
     err: /^posthorn: storage\.url: the schema copied has a copy from SQLite .* not finished/,
   }
   t.match(await runCommand(['workspace', 'list', '--config', file]), refused)
+  const checked = await runCommand(['check', '--config', file])
+  t.match(checked, { status: 1, out: /storage\.url: the schema copied has a copy from SQLite that began/ })
   useEngine('sqlite')
-  t.equal((await run(...words)).status, 0)
-  t.equal((await runCommand(['workspace', 'list', '--config', file])).status, 0)
+  t.match(await run(...words), { status: 0, err: '' })
+  t.match(await runCommand(['workspace', 'list', '--config', file]), { status: 0 })
 })

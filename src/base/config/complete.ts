@@ -74,7 +74,7 @@ interface SmsConfig extends Omit<SmsSettings, 'smpp'> {
   readonly smpp: Omit<SmsSettings['smpp'], 'ca_file'> & { readonly ca_file: string | null }
 }
 
-/** `backup_folder` is null if no folder is watched. */
+/** `backup_folder` is null if no folder is watched, as with PostgreSQL, of which `posthorn backup` makes no copies. */
 interface DoctorConfig extends Omit<Frozen<Settings['doctor']>, 'backup_folder'> {
   readonly backup_folder: string | null
 }
@@ -121,7 +121,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
     },
     doctor: {
       ...doctor,
-      backup_folder: doctor.backup_folder === '' ? null : resolve(folder, doctor.backup_folder),
+      backup_folder: doctor.backup_folder === '' || storage.url !== '' ? null : resolve(folder, doctor.backup_folder),
     },
     standby: { ...standby, folder: standby.folder === '' ? '' : resolve(folder, standby.folder) },
     storage: {

@@ -25,6 +25,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findLongZone(settings.service),
     ...findHalfPair(settings.tls),
     ...findAcmeContradictions(settings),
+    ...findTwoCopies(settings),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
     ...findSourceContradictions(settings.outbound),
     ...findLongIdleTime(settings.ui, written.ui ?? {}),
@@ -70,6 +71,14 @@ function findAcmeContradictions({ tls: { acme, cert_file }, api }: Settings): re
     ...(cert_file === '' ? [] : [{ key, message: both }]),
     ...(hasListener ? [] : [{ key, message: unreachable }]),
   ]
+}
+
+/** The standby is a copy of SQLite's files. A daemon that ignored its folder would leave an operator without the copy they count on. */
+function findTwoCopies({ standby, storage }: Settings): readonly Problem[] {
+  if (standby.folder === '' || storage.url === '') return []
+  const cure = 'one of them: the tools of PostgreSQL copy its database (docs/postgresql.md)'
+  const message = `found ${JSON.stringify(standby.folder)}, and storage.url is set; allowed: ${cure}`
+  return [{ key: 'standby.folder', message }]
 }
 
 function findLongIdleTime(ui: Settings['ui'], written: Readonly<Record<string, unknown>>): readonly Problem[] {

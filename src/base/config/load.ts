@@ -108,7 +108,7 @@ export function parseConfig(
     const dataDir = faulty.has('service.data_dir') ? null : dataDirOf(checked, machine, folder)
     return { kind: 'problems', file, problems, dataDir }
   }
-  const warnings = [...found.warnings, ...findPublicSecrets(written.toml, file)]
+  const warnings = [...found.warnings, ...findPublicSecrets(written.toml, file, { ...secrets, folder })]
   const config = completeConfig(checked, machine, folder)
   const { data_dir: dataDir, hostname } = config.service
   const shortNames = findShortNames(checked, hostname, machine.hostname)

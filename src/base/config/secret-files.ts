@@ -11,11 +11,14 @@ import { parse, TomlError } from 'smol-toml'
 import { errorMessageOf } from '../platform/errors.js'
 import type { Problem } from './problems.js'
 
-export interface SecretSource {
+interface SecretPlace {
   /** The folder of the configuration file; relative paths count from it. */
   readonly folder: string
   /** The value of CREDENTIALS_DIRECTORY. */
   readonly credentials: string | undefined
+}
+
+export interface SecretSource extends SecretPlace {
   /** A credential that cannot be read is a problem. This is so for the daemon. */
   readonly needsCredentials: boolean
 }
@@ -46,6 +49,9 @@ const secretKeys: readonly SecretKey[] = [
   { section: ['sms', 'http'], key: 'body_template' },
   { section: ['sms', 'smpp'], key: 'password' },
 ]
+
+/** No file can replace it, because its password has a file of its own. */
+const databaseUrl: SecretKey = { section: ['storage'], key: 'url' }
 
 const MAX_BYTES = 65_536
 const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
@@ -88,18 +94,31 @@ export function readSecretFiles(written: object, source: SecretSource): FoundSec
 const PUBLIC = 'which every user of this machine can read; allowed: mode 0600, or 0640 with the group of the daemon'
 
 /**
- * A warning if the configuration file itself holds secrets that every user can read. `file` is null if there is none.
+ * A warning if the configuration file itself, or the file with the password of the database, has secrets that every user
+ * can read. `file` is null if there is none.
  */
-export function findPublicSecrets(written: object, file: string | null): readonly Problem[] {
+export function findPublicSecrets(written: object, file: string | null, source: SecretPlace): readonly Problem[] {
+  return [...findSecretsInFile(written, file), ...findPublicDatabasePassword(written, source)]
+}
+
+function findSecretsInFile(written: object, file: string | null): readonly Problem[] {
   if (file === null || !isReadableByAll(file)) return []
-  const keys = secretKeys.flatMap(({ section, key }) =>
+  const keys = [...secretKeys, databaseUrl].flatMap(({ section, key }) =>
     holdsSecret(findSection(written, section)?.[key], key) ? [[...section, key].join('.')] : [],
   )
   return keys.map((key) => ({ key, message: `found a secret in ${file}, ${PUBLIC}` }))
 }
 
-/** A route or a URL is a secret if it has a login; a template may hold anything. */
+/** The file is read for each connection, and not with the configuration. */
+function findPublicDatabasePassword(written: object, source: SecretPlace): readonly Problem[] {
+  const path = findSection(written, databaseUrl.section)?.['password_file']
+  if (typeof path !== 'string' || path === '' || !isReadableByAll(resolveSecretFile(path, source))) return []
+  return [{ key: 'storage.password_file', message: `found ${JSON.stringify(path)}, ${PUBLIC}` }]
+}
+
+/** A route or a URL is a secret if it has a login, and that of the database if it has a password; a template may hold anything. */
 function holdsSecret(value: unknown, key: string): boolean {
+  if (key === databaseUrl.key) return typeof value === 'string' && /:\/\/[^@]*:[^@]+@|[?&]password=./i.test(value)
   if (typeof value === 'string')
     return key === 'password' || key === 'body_template' ? value !== '' : value.includes('@')
   return typeof value === 'object' && value !== null && Object.values(value).some((route) => holdsSecret(route, key))
@@ -138,10 +157,7 @@ function readSecret(path: string, { folder, credentials, needsCredentials }: Sec
   }
 }
 
-export function resolveSecretFile(
-  path: string,
-  { folder, credentials }: Omit<SecretSource, 'needsCredentials'>,
-): string {
+export function resolveSecretFile(path: string, { folder, credentials }: SecretPlace): string {
   return path.startsWith(CREDENTIALS)
     ? resolve(credentials ?? UNIT_CREDENTIALS, path.slice(CREDENTIALS.length))
     : resolve(folder, path)

@@ -368,6 +368,7 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
   ['[tls]\ncert_file = "c.pem"\nkey_file = "k.pem"\n[tls.acme]\nenabled = true', 'tls.acme.enabled'],
   ['[tls.acme]\nenabled = true\nhttp_listen = []\n[api]\nlisten = ["unix:/run/a"]', 'tls.acme.enabled'],
   ['[tls.acme]\nenabled = true\nhttp_listen = ["127.0.0.1:8443"]', 'tls.acme.http_listen[0]'],
+  ['[storage]\nurl = "postgres://db.test/mail"\n[standby]\nfolder = "/srv/standby"', 'standby.folder'],
   ['[outbound]\nexpire_after = "1h"\nretry_schedule = ["5m", "1h"]', 'outbound.retry_schedule[1]'],
   ['[ui]\nsession_idle = "2d"\nsession_max = "1d"', 'ui.session_idle'],
   ['[outbound]\nexpire_after = "1h"\ndelay_notice_after = "60m"', 'outbound.delay_notice_after'],
@@ -422,6 +423,10 @@ const contradicting: readonly (readonly [toml: string, key: string])[] = [
 t.test('contradicting settings are refused', async (t) => {
   for (const [toml, key] of contradicting) t.same(keys(toml), [key], toml)
   t.same(keys('[outbound]\nexpire_after = "10s"'), [], 'a default contradicts no setting')
+  t.match(problems('[storage]\nurl = "postgres://db.test/mail"\n[standby]\nfolder = "/srv/standby"'), [
+    { message: /^found "\/srv\/standby", and storage\.url is set; allowed: one of them: the tools of PostgreSQL/ },
+  ])
+  t.same(keys('[storage]\nurl = "postgres://db.test/mail"\n[standby]\nkeep = 3'), [])
   t.same(keys('[ui]\nsession_max = "1h"'), [])
   t.same(keys('[dns]\nnameservers = ["ns.test"]'), [], 'name servers of a third party, for the zone that is printed')
   t.same(

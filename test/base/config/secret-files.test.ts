@@ -121,4 +121,29 @@ t.test('a secret that every user can read is a warning', async (t) => {
   t.same(warningsOf(load(t, inline, { mode: 0o644 })), ['outbound.routes', 'sms.smpp.password'])
   t.same(warningsOf(load(t, inline, { mode: 0o600 })), [])
   t.same(warningsOf(load(t, '[outbound]\nroutes = { "*" = "relay.test:25" }', { mode: 0o644 })), [], 'no login')
+  for (const query of [
+    '://mail:x@db.test/mail',
+    '://mail@db.test/mail?sslmode=disable&password=x',
+    '://a:x@b.test,c.test:5433/mail',
+  ]) {
+    const storage = `[storage]\nurl = "postgres${query}"`
+    t.same(warningsOf(load(t, storage, { mode: 0o644 })), ['storage.url'], query)
+    t.same(warningsOf(load(t, storage, { mode: 0o640 })), [], query)
+  }
+  for (const url of ['postgres://mail@db.test:5432,b.test:5432/mail', 'postgres://db.test:5432/mail']) {
+    t.same(warningsOf(load(t, `[storage]\nurl = "${url}"`, { mode: 0o644 })), [], 'no password')
+  }
+  for (const [path, name] of [
+    ['word', 'word'],
+    ['$CREDENTIALS_DIRECTORY/word', 'credentials/word'],
+  ] as const) {
+    const storage = `[storage]\npassword_file = "${path}"`
+    t.same(warningsOf(load(t, storage, { files: { [name]: 'x' }, mode: 0o644 })), ['storage.password_file'])
+    t.same(warningsOf(load(t, storage, { files: { [name]: 'x' }, mode: 0o640 })), [])
+  }
+  t.same(
+    warningsOf(load(t, '[storage]\npassword_file = "absent"', { mode: 0o644 })),
+    [],
+    'the check of the server says it',
+  )
 })

@@ -29,8 +29,14 @@ interface Server {
   readonly refusals: readonly string[]
 }
 
-/** Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible. */
+/**
+ * Connects, and tells what is wrong. Rejects with `NoServer` if no connection is possible, and with
+ * `ConnectionSettingsError` if the file of the password cannot be read.
+ */
 export async function checkServer(settings: ConnectionSettings): Promise<Server> {
+  const [host] = settings.hosts
+  // A server that trusts the user asks for none, and one that takes over may ask.
+  if (settings.source.storage.passwordFile !== '' && host !== undefined) await settings.findPassword(host)
   const connection = await new PostgresServers(settings).connect()
   try {
     return await judge(connection, settings.schema)
@@ -65,7 +71,7 @@ async function judge(connection: PipelinedConnection, schema: string): Promise<S
     [fullPages !== 'on', 'full_page_writes is off, so a crash may damage the database: set full_page_writes = on'],
     [
       synchronousCommit === 'off' || synchronousCommit === 'local',
-      `synchronous_commit is ${String(synchronousCommit)}, so acknowledged mail may be lost; allowed: on, remote_apply, remote_write`,
+      `synchronous_commit is ${String(synchronousCommit)}, so acknowledged mail may be lost; allowed: on, remote_apply, remote_write (alter role "${String(user)}" in database "${String(database)}" set synchronous_commit = on)`,
     ],
   ]
   const refusals = textsOf(unusable)

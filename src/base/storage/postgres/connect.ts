@@ -5,7 +5,9 @@
 import { Client } from 'pg'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { StorageFault } from '../db/write.js'
+import { describeConnectFailure, isTimeout, NO_TLS, NoWriter, TIMEOUT } from './connect-failures.js'
 import type { ConnectionSettings, HostSettings } from './connection-settings.js'
+import { ConnectionSettingsError } from './connection-url.js'
 import { PipelinedConnection } from './pipelined-connection.js'
 
 /** Times are in milliseconds. */
@@ -36,17 +38,9 @@ const defaults: ConnectionLimits = {
   isReader: false,
 }
 
-const NO_TLS = 'The server does not support SSL connections'
-const TIMEOUT = 'timeout expired'
-
-/** No host can be used. The code is that of the first one that was tried: an SQLSTATE, or of the system. */
+/** No host can be used, or a setting. The code is that of the first host that was tried: an SQLSTATE, or of the system. */
 export class NoServer extends StorageFault {
   override name = 'NoServer'
-}
-
-/** The server is there, and takes no writes. */
-class NoWriter extends Error {
-  override name = 'NoWriter'
 }
 
 /** Opens connections to the servers of the settings. */
@@ -67,11 +61,18 @@ export class PostgresServers {
         this.lastHost = host
         return connection
       } catch (error) {
+        if (error instanceof ConnectionSettingsError) throw new NoServer('NO_SERVER', error.message)
         code ||= codeOf(error)
-        failures.push(`${nameOf(host)} ${describeFailure(error, all.connect)}`)
+        const failure = describeConnectFailure(error, { host, maxConnect: all.connect, trust: this.trustOf(host) })
+        failures.push(`${nameOf(host)} ${failure}`)
       }
     }
     throw new NoServer(code, `no server of storage.url can be used: ${failures.join('; ')}`)
+  }
+
+  private trustOf({ tls }: HostSettings): string {
+    if (tls === false || tls.ca === undefined) return ''
+    return this.settings.source.storage.caFile === '' ? 'sslrootcert in storage.url' : 'storage.ca_file'
   }
 
   private hostsInOrder(): readonly HostSettings[] {
@@ -160,37 +161,4 @@ function nameOf({ host, port }: HostSettings): string {
 
 function codeOf(error: unknown): string {
   return errorCodeOf(error) || (isTimeout(error) ? 'ETIMEDOUT' : 'NO_SERVER')
-}
-
-function isTimeout(error: unknown): boolean {
-  return errorMessageOf(error).includes(TIMEOUT)
-}
-
-/** The code, and what the operator can do. */
-const cures: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'does it run, and listen there?'],
-  ['ENOENT', 'does it run, and is its socket there?'],
-  ['ENOTFOUND', 'the name is unknown'],
-  ['28P01', 'see storage.password_file'],
-  ['28000', 'see pg_hba.conf of the server'],
-  ['3D000', 'create the database'],
-  ['53300', 'raise max_connections of the server'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'use a name of its certificate in storage.url'],
-  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'name its certificate in storage.ca_file'],
-  ['SELF_SIGNED_CERT_IN_CHAIN', 'name the certificate of its authority in storage.ca_file'],
-  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'name the certificate of its authority in storage.ca_file'],
-  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'name the certificate of its authority in storage.ca_file'],
-  [NO_TLS, 'switch ssl on there, or write sslmode=disable where the network is trusted'],
-])
-
-function describeFailure(error: unknown, maxConnect: number): string {
-  const code = errorCodeOf(error)
-  const message = errorMessageOf(error)
-  if (error instanceof NoWriter) return message
-  if (isTimeout(error)) return `has not answered within ${maxConnect / 1000} s`
-  const said = [message, code === '' || message.includes(code) ? '' : `(${code})`]
-    .filter((part) => part !== '')
-    .join(' ')
-  const cure = cures.get(code) ?? cures.get(message)
-  return `says: ${said}${cure === undefined ? '' : `: ${cure}`}`
 }

@@ -33,6 +33,8 @@ interface ConnectionUrl {
 /** The cure is a part of the message. It names what was found, but never a password. */
 export class ConnectionSettingsError extends Error {
   override name = 'ConnectionSettingsError'
+  /** The message without the name of the setting. */
+  readonly fault: string
 
   constructor(
     /** The name of the setting. */
@@ -40,7 +42,9 @@ export class ConnectionSettingsError extends Error {
     found: string,
     allowed: string,
   ) {
-    super(`${key}: ${found}; allowed: ${allowed}`)
+    const fault = `${found}; allowed: ${allowed}`
+    super(`${key}: ${fault}`)
+    this.fault = fault
   }
 }
 

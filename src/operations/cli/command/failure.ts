@@ -10,11 +10,12 @@ import {
   UnfinishedCopy,
 } from '../../../base/storage/db/schema-errors.js'
 import { LostBytes, StorageFault } from '../../../base/storage/db/write.js'
+import { ConnectionSettingsError } from '../../../base/storage/postgres/connection-url.js'
 import { CommandFailed, UsageError } from './command.js'
 import { adviseUser, currentUser, startedAsRoot } from './process-user.js'
 
 const fixableErrors = [
-  ...[Refusal, CommandFailed, DataFolderHeld, LostBytes],
+  ...[Refusal, CommandFailed, DataFolderHeld, LostBytes, ConnectionSettingsError],
   ...[DatabaseTaken, DevelopmentDatabase, EarlierDatabase, NewerDatabase, UnfinishedCopy],
 ]
 

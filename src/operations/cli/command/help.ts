@@ -92,6 +92,11 @@ const options: Readonly<Record<string, string>> = {
   'sms holds workspace': 'only prefixes of this workspace, by its id',
   'sms release workspace': 'only in this workspace, by its id; without it in all workspaces',
   'standby follow once': 'bring the copy up to date once, and end',
+  'storage copy to': 'the database, as storage.url names it: postgres://USER@HOST:5432/NAME',
+  'storage copy password-file':
+    'the file with the password; without it storage.password_file, PGPASSWORD, then ~/.pgpass',
+  'storage copy ca-file': 'certificates (PEM) that are trusted for the server; without it storage.ca_file',
+  'storage copy schema': 'the schema that is made; without it storage.schema',
   status: 'only entries in this state',
   subject: 'the subject of the message; without it "Posthorn test message"',
   template: 'the text of the message, with {code} and optionally {minutes}; without it a default text',

@@ -124,7 +124,7 @@ async function findServerProblems(storage: SoundConfig['config']['storage']): Pr
     const { problems } = await checkServer(connectionSettingsOf(storage))
     return problems.map((message) => ({ key: 'storage.url', message }))
   } catch (error) {
-    if (error instanceof ConnectionSettingsError) return [{ key: error.key, message: error.message }]
+    if (error instanceof ConnectionSettingsError) return [{ key: error.key, message: error.fault }]
     return [{ key: 'storage.url', message: errorMessageOf(error) }]
   }
 }

@@ -33,7 +33,7 @@ export async function copy(call: Call): Promise<Answer> {
       const { refusals, problems } = await checkServer(settings)
       if (refusals.length > 0) throw new CommandFailed(`--to: ${refusals.join('; ')}`)
       const tables = await copyStorage({ file, settings, onProgress: call.showProgress })
-      return { ...describeCopy(tables, settings, url), warnings: problems }
+      return { ...describeCopy(tables, settings), warnings: problems }
     } finally {
       lock.release()
     }
@@ -58,7 +58,18 @@ function readTarget({ options, config: { storage } }: Call, url: string): Connec
 const WAY_BACK =
   'to go back, remove storage.url and start the daemon: the SQLite database is as it was, without what came in since, and sends what was queued'
 
-function describeCopy(tables: readonly TableReport[], { schema }: ConnectionSettings, url: string): Answer {
+/** The lines of `[storage]` with which the daemon finds the copy. */
+function listSettingsOfCopy({ source: { storage } }: ConnectionSettings): string {
+  const { url, passwordFile, caFile, schema } = storage
+  const named = { url: hidePassword(url), password_file: passwordFile, ca_file: caFile, schema }
+  return Object.entries(named)
+    .filter(([key, value]) => value !== '' && !(key === 'schema' && value === 'posthorn'))
+    .map(([key, value]) => `storage.${key} = ${JSON.stringify(value)}`)
+    .join(', ')
+}
+
+function describeCopy(tables: readonly TableReport[], settings: ConnectionSettings): Answer {
+  const { schema } = settings
   const failed = tables.some(({ isSame }) => !isSame)
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
   const head = ['TABLE', 'ROWS', 'STORED', 'SUM', 'RESULT']
@@ -72,7 +83,7 @@ function describeCopy(tables: readonly TableReport[], { schema }: ConnectionSett
     ? ['the copy differs, and the daemon refuses it: run the command again']
     : [
         `copied ${rows} rows of ${tables.length} tables to the schema ${schema}, and compared them`,
-        `next, set storage.url = "${hidePassword(url)}" in the configuration, run "posthorn check", and start the daemon`,
+        `next, set ${listSettingsOfCopy(settings)} in the configuration, run "posthorn check", and start the daemon`,
         WAY_BACK,
       ]
   return {

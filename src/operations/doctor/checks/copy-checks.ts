@@ -27,6 +27,8 @@ export const copyChecks: readonly Check[] = [
 
 async function checkBackups({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
   const { backup_folder: folder, backup_max_age: maxAge } = config.doctor
+  if (config.storage.url !== '')
+    return [good('storage.url', 'the tools of PostgreSQL make the backups, which are not looked at here')]
   if (folder === null) return [good('doctor.backup_folder', 'no backup folder is set')]
   const since = (await readBirth(databaseFile(config.service.data_dir))) ?? clock()
   try {

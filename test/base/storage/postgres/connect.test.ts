@@ -56,7 +56,7 @@ async function protect(t: Test): Promise<string> {
   const rules = readFileSync(join(data, 'pg_hba.conf'), 'utf8')
   writeFileSync(
     join(data, 'pg_hba.conf'),
-    `host all mail 127.0.0.1/32 scram-sha-256\nlocal all mail scram-sha-256\n${rules}`,
+    `hostssl all sealed 127.0.0.1/32 trust\nhost all sealed 127.0.0.1/32 reject\nhost all mail 127.0.0.1/32 scram-sha-256\nlocal all mail scram-sha-256\n${rules}`,
   )
   const connection = await connect(t, superUrl)
   await connection.run([{ sql: `create role mail login password 'se cret'`, parameters: [] }])
@@ -107,8 +107,25 @@ t.test('passwords and certificates', { skip: withoutPostgres }, async (t) => {
     { passwordFile },
     /self-signed certificate.*name its certificate in storage\.ca_file/,
   )
+  const otherFile = join(folder, 'other.pem')
+  writeFileSync(otherFile, (await createSelfSigned(['localhost'])).cert)
+  await refuse(
+    at('localhost', 'verify-full'),
+    { passwordFile, caFile: otherFile },
+    /self-signed certificate.*: its certificate was not issued by what storage\.ca_file names/,
+  )
+  await refuse(
+    `${at('localhost', 'verify-full')}&sslrootcert=${otherFile}`,
+    { passwordFile },
+    /not issued by what sslrootcert in storage\.url names/,
+  )
+  await refuse(
+    at('127.0.0.1', 'disable').replace('mail@', 'sealed@'),
+    {},
+    /pg_hba\.conf rejects .*no encryption \(28000\): add \?sslmode=verify-full to storage\.url/,
+  )
   await refuse(at('127.0.0.1', 'disable'), {}, /asks for a password, and none is set \(\/none\/\.pgpass: ENOENT\)/)
-  await refuse(at('127.0.0.1', 'disable'), { passwordFile: '/none' }, /storage\.password_file: found "\/none"/)
+  await refuse(at('127.0.0.1', 'disable'), { passwordFile: '/none' }, /^storage\.password_file: found "\/none"/)
   await refuse(
     plain.replace('se%20', ''),
     {},

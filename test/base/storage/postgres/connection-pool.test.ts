@@ -179,9 +179,10 @@ t.test('a server that hangs is left for the one that has taken over', { skip: wi
 
 /** Reads until the server is there again. */
 async function readSoon(pool: ConnectionPool): Promise<unknown> {
-  for (let attempt = 0; attempt < 5; attempt++) {
+  for (let attempt = 0; attempt < 20; attempt++) {
     const rows = await pool.read('select 1 as one', []).catch(() => null)
     if (rows !== null) return rows
+    await pause(200)
   }
   return null
 }

@@ -4,6 +4,7 @@ import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs
 import { join } from 'node:path'
 import t from 'tap'
 import { createInstallation, programFile } from '../../../helpers/cli/command-line.js'
+import { runCommand, writeConfiguration } from '../../../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 import { plainNode } from '../../../helpers/programs/plain-node.js'
 
@@ -47,4 +48,13 @@ t.test('each line for the journal has the priority of an error, and no line else
     written,
     /^<3>posthorn: unknown command: nonsense\n<3>"posthorn help" .*\nposthorn: unknown command.*\n"posthorn/,
   )
+})
+
+t.test('a setting of the server that is wrong is named once', async (t) => {
+  const settings = { storage: { url: 'postgres://a@127.0.0.1:1/b', ca_file: '/none' } }
+  const { file } = writeConfiguration(temporaryFolder(t), { settings })
+  const run = (...words: readonly string[]) => runCommand([...words, '--config', file])
+  const fault = 'storage\\.ca_file: found "/none", which cannot be used \\(ENOENT\\); allowed: .*\\n'
+  t.match(await run('workspace', 'list'), { status: 1, err: new RegExp(`^posthorn: ${fault}$`) })
+  t.match(await run('check'), { status: 1, err: new RegExp(`${file}: ${fault}`) })
 })

@@ -25,6 +25,7 @@ const nowhere = 'postgres://posthorn@127.0.0.1:1/mail'
 
 t.test('it refuses what it cannot do, and says why', async (t) => {
   const { run, data } = createInstallation(t)
+  t.match((await run('storage', 'copy', '--help')).out, /--to +the database.*\n +--password-file +the file with/)
   t.match(await run('storage', 'copy'), { status: 2, err: /--to is missing/ })
   t.match(await run('storage', 'copy', '--to', nowhere), { status: 1, err: /there is no database at/ })
   await setUpWorkspace(run)
@@ -33,6 +34,10 @@ t.test('it refuses what it cannot do, and says why', async (t) => {
   t.match(await run('storage', 'copy', '--to', nowhere, '--ca-file', '/none'), {
     status: 1,
     err: /--ca-file: found "\/none"/,
+  })
+  t.match(await run('storage', 'copy', '--to', nowhere, '--password-file', '/none'), {
+    status: 1,
+    err: /^posthorn: --password-file: found "\/none", which cannot be read/,
   })
   t.match(await run('storage', 'copy', '--to', nowhere), {
     status: 1,
@@ -59,7 +64,8 @@ t.test('an installation is copied, and goes on from there', { skip: withoutPostg
     status: 0,
     out: /^TABLE +ROWS +STORED +SUM +RESULT\n(?:.+\n)*api_keys +1 +1 +[\da-f]{16} +same\n(?:.+\n)+copied \d+ rows of \d+ tables to the schema copied/,
   })
-  t.match(copied.out, `set storage.url = "${url}" in the configuration`)
+  const settings = `storage.url = "${url}", storage.password_file = "${passwordFile}", storage.schema = "copied"`
+  t.match(copied.out, `next, set ${settings} in the configuration, run`)
   t.match(copied.out, /to go back, remove storage\.url and start the daemon/)
   const again = (await run(...words, '--json')).json()
   t.match(again, { ok: true, schema: 'copied', rows: Number })

@@ -53,6 +53,17 @@ t.test('a folder of backups that is not there is a failure once the database is 
   t.match(await run(Date.now() + 3 * DAY), [{ state: 'fail', text: 'there is no backup' }])
 })
 
+t.test('the backups of a database of PostgreSQL are not looked for', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(databaseFile(folder), '')
+  const storage = { url: 'postgres://db.test/mail' }
+  const config = testConfig({ service: { data_dir: folder }, doctor: { backup_folder: '/nowhere' }, storage })
+  t.equal(config.doctor.backup_folder, null, 'nor do the metrics have an age of them')
+  const [check] = copyChecks
+  const deps = { config, clock: () => Date.now() + 3 * DAY } as unknown as CheckDeps
+  t.match(await check?.run(deps), [{ subject: 'storage.url', state: 'ok', text: /^the tools of PostgreSQL/ }])
+})
+
 t.test('a standby that is behind', async (t) => {
   const at = { now, interval: 1_000 }
   const known = { pid: 1, folder: '/s', updated_at: now, generation: 'g', segments: 3 }

@@ -27,6 +27,8 @@ interface Server {
   readonly problems: readonly string[]
   /** Those of the problems with which no data can be stored there as it is. */
   readonly refusals: readonly string[]
+  /** Copies that are unfinished, with which nothing but another copy can begin. */
+  readonly copies: readonly string[]
 }
 
 /**
@@ -76,7 +78,7 @@ async function judge(connection: PipelinedConnection, schema: string): Promise<S
   ]
   const refusals = textsOf(unusable)
   const copies = hasCopies === 1 ? await listUnfinishedCopies(connection, schema) : []
-  return { versionName: String(name), refusals, problems: [...refusals, ...textsOf(unsafe), ...copies] }
+  return { versionName: String(name), refusals, problems: [...refusals, ...textsOf(unsafe)], copies }
 }
 
 async function listUnfinishedCopies(connection: PipelinedConnection, schema: string): Promise<readonly string[]> {

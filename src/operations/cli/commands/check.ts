@@ -121,8 +121,8 @@ async function findProblems({ config, shortNames }: SoundConfig, scope: Scope): 
 
 async function findServerProblems(storage: SoundConfig['config']['storage']): Promise<readonly Problem[]> {
   try {
-    const { problems } = await checkServer(connectionSettingsOf(storage))
-    return problems.map((message) => ({ key: 'storage.url', message }))
+    const { problems, copies } = await checkServer(connectionSettingsOf(storage))
+    return [...problems, ...copies].map((message) => ({ key: 'storage.url', message }))
   } catch (error) {
     if (error instanceof ConnectionSettingsError) return [{ key: error.key, message: error.fault }]
     return [{ key: 'storage.url', message: errorMessageOf(error) }]

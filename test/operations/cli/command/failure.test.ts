@@ -56,5 +56,5 @@ t.test('a setting of the server that is wrong is named once', async (t) => {
   const run = (...words: readonly string[]) => runCommand([...words, '--config', file])
   const fault = 'storage\\.ca_file: found "/none", which cannot be used \\(ENOENT\\); allowed: .*\\n'
   t.match(await run('workspace', 'list'), { status: 1, err: new RegExp(`^posthorn: ${fault}$`) })
-  t.match(await run('check'), { status: 1, err: new RegExp(`${file}: ${fault}`) })
+  t.match(await run('check'), { status: 1, out: new RegExp(`${file}: ${fault}`) })
 })

@@ -118,10 +118,15 @@ function findPublicDatabasePassword(written: object, source: SecretPlace): reado
 
 /** A route or a URL is a secret if it has a login, and that of the database if it has a password; a template may hold anything. */
 function holdsSecret(value: unknown, key: string): boolean {
-  if (key === databaseUrl.key) return typeof value === 'string' && /:\/\/[^@]*:[^@]+@|[?&]password=./i.test(value)
+  if (key === databaseUrl.key) return typeof value === 'string' && hasPassword(value)
   if (typeof value === 'string')
     return key === 'password' || key === 'body_template' ? value !== '' : value.includes('@')
   return typeof value === 'object' && value !== null && Object.values(value).some((route) => holdsSecret(route, key))
+}
+
+function hasPassword(url: string): boolean {
+  const login = url.slice(url.indexOf('://') + '://'.length, Math.max(0, url.lastIndexOf('@')))
+  return login.includes(':') || /[?&]password=./i.test(url)
 }
 
 function findSection(toml: object, names: readonly string[]): Table | undefined {

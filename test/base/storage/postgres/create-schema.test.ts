@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
+import { useEngine } from '../../../../src/base/storage/db/engine.js'
 import { migrations } from '../../../../src/base/storage/db/migrations.js'
 import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { schema } from '../../../../src/base/storage/schema/schema.js'
@@ -16,6 +17,8 @@ import { PostgresSchema, type Row } from '../../../helpers/database/postgres-sch
 import { replayRowLog, startRowLog } from '../../../helpers/database/row-log.js'
 import { columnsOf, rowOf, tablesOf } from '../../../helpers/database/rows.js'
 import { skipWithout } from '../../../helpers/programs/skip-without.js'
+
+useEngine('sqlite')
 
 const types: Readonly<Record<string, string>> = { INTEGER: 'bigint', TEXT: 'text', BLOB: 'bytea' }
 

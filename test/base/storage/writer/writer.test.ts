@@ -191,7 +191,7 @@ t.test('statements beyond the cache of the writer are prepared again', async (t)
 })
 
 t.test('a full database answers with StorageFault, and takes writes again after deletions', async (t) => {
-  const { database } = await temporaryDatabase(t, { maxPages: 300 })
+  const { database } = await temporaryDatabase(t, { maxPages: 330 })
   let stored = 0
   const fill = async (): Promise<void> => {
     for (;;) {

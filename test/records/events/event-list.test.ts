@@ -96,7 +96,8 @@ t.test('every filter, alone and with others, at every size of a page', async (t)
       await commit([
         { sql: 'delete from events', parameters: [] },
         numberEventsFrom(BLOCK_SIZE - 30),
-        ...events.map(buildEventWrite),
+        // They come after the others, in this order.
+        ...events.map(buildEventWrite).map(({ sql, parameters }) => ({ sql, parameters })),
       ])
       const first = (await read<{ seq: number }>('select min(seq) as seq from events', []))[0]?.seq ?? 0
       const found = (await readAll(read, filter, order, limit)).map(({ seq }) => seq - first)

@@ -26,7 +26,7 @@ export interface ExportPiece {
   readonly bytes: Uint8Array
 }
 
-/** Stores a piece, if it has any bytes. Commit it with a write that asserts the record. */
+/** Stores a piece, if it has any bytes. Commit it with a write that requires the record. */
 export function storePiece(ref: ExportRef, { start, bytes }: ExportPiece): Write[] {
   const { buffer, byteOffset, length } = bytes
   return length === 0 ? [] : [insertChunk({ ...ref, start, bytes: Buffer.from(buffer, byteOffset, length) })]

@@ -28,7 +28,7 @@ function writeFiles(dataFolder: string, files: Readonly<Record<string, string>>)
   return folder
 }
 
-t.test('everything is taken over, and the folder is gone', async (t) => {
+t.test('everything that can be used is taken over, and the folder is gone', async (t) => {
   const { database } = await temporaryDatabase(t)
   const dataFolder = temporaryFolder(t)
   const pair = await createSelfSigned([name])
@@ -41,6 +41,7 @@ t.test('everything is taken over, and the folder is gone', async (t) => {
     [`${broken}/record.json`]: '{"failures": "many", "orders": [1, "x"]',
     [`${broken}/order.json`]: '{"url": 7}',
     [`requests/${waiting}`]: '',
+    'notes.test': 'a file where the folder of a name is expected',
   })
   const faults: string[] = []
   const onFault = (one: string): unknown => faults.push(one)
@@ -59,8 +60,9 @@ t.test('everything is taken over, and the folder is gone', async (t) => {
   t.same((await readState(read, broken)).record, newNameRecord)
   t.equal(await leases.readOrder(broken), null)
   t.equal(existsSync(folder), false)
+  t.ok(existsSync(`${folder}-not-used/${broken}/certificate.pem`), 'what cannot be used is kept')
   await run()
-  t.equal((await readStates(read)).size, 3)
+  t.equal((await readStates(read)).size, 4)
 })
 
 t.test('what the database has already stays', async (t) => {

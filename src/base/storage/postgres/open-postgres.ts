@@ -59,7 +59,11 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   useEngine('postgres')
   const servers = new PostgresServers(settings)
   const connection = await connectPrepared(servers, settings)
-  const fence = await beginWork(connection, options).catch(async (error: unknown) => {
+  const begun = async () => ({
+    fence: await beginWork(connection, options),
+    manyRows: new ManyRows(await readColumnTypes(connection)),
+  })
+  const { fence, manyRows } = await begun().catch(async (error: unknown) => {
     await connection.close()
     throw error
   })
@@ -68,7 +72,6 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     for (const listener of listeners) listener(batch)
   }
   const connect: Connect = (limits) => servers.connect(limits)
-  const manyRows = new ManyRows(await readColumnTypes(connection))
   const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
   const announcements = new AnnouncementWatch(readers.read)

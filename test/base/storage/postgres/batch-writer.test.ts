@@ -194,10 +194,8 @@ t.test('a server that falls silent is away, too', { skip }, async (t) => {
     () => ['k2'],
     () => [],
   )
-  const began = performance.now()
   const late = sleep(50).then(() => database.commit([insert('k3')]))
-  await t.rejects(late, StorageFault, 'a client hears of it')
-  t.ok(performance.now() - began < 3_500, `after ${performance.now() - began} ms`)
+  await t.rejects(late, /the server does not answer/, 'a client hears of it before the connection is given up')
   await t.rejects(database.commit([insert('k4')]), StorageFault)
   server.thaw()
   const kept = await underWay
@@ -215,9 +213,12 @@ t.test('commits wait a while behind one that the server does not end, and are re
   await database.commit([insert('k1')])
   const slow = database.commit([{ sql: 'select pg_sleep(7)', parameters: [] }, insert('k2')])
   await sleep(50)
-  const began = performance.now()
+  let isDone = false
+  slow.then(() => {
+    isDone = true
+  }, t.error)
   await t.rejects(database.commit([insert('k3')]), StorageFault)
-  t.ok(performance.now() - began < 6_500, `after ${performance.now() - began} ms`)
+  t.notOk(isDone, 'it is refused while the other goes on')
   await slow
   await database.commit([insert('k4')])
   t.same(await listKeys(database), ['k1', 'k2', 'k4'])

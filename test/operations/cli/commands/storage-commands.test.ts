@@ -120,3 +120,20 @@ t.test('a copy that was killed is made again', { skip: withoutPostgres }, async 
   t.match(await run(...words), { status: 0 })
   t.match(await runCommand(['workspace', 'list', '--config', file]), { status: 0 })
 })
+
+t.test('the doctor and the check look at a server, and make nothing there', { skip: withoutPostgres }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const { folder } = createInstallation(t)
+  mkdirSync(join(folder, 'other'))
+  const settings = { storage: { url, schema: 'not_made' }, dns: { servers: ['127.0.0.1:9'] } }
+  const { file } = writeConfiguration(join(folder, 'other'), { settings })
+  t.notMatch((await runCommand(['doctor', 'leases', '--config', file])).out, /storage\.url/)
+  const upgrade = await runCommand(['check', '--upgrade', '--config', file]).catch((error: Error) => ({
+    err: error.message,
+  }))
+  t.match(upgrade.err, /--upgrade: the data is on the server that storage\.url names/)
+  const client = await connectTo(t, url)
+  const found = await client.query(`select to_regnamespace('not_made') as schema`)
+  t.same(found.rows, [{ schema: null }])
+  useEngine('sqlite')
+})

@@ -94,7 +94,7 @@ export function hostInZone(label: string, zone: string): string {
 
 /** `folder` is the folder of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
-  const { service, tls, api, limits, sms, standby, storage, doctor } = settings
+  const { service, tls, api, limits, sms, standby, storage, node, doctor } = settings
   const { credentials } = machine
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
   const zone = service.zone ?? hostname
@@ -130,6 +130,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
         storage.password_file === '' ? '' : resolveSecretFile(storage.password_file, { folder, credentials }),
       ca_file: storage.ca_file === '' ? '' : resolve(folder, storage.ca_file),
     },
+    node: { name: node.name || hostname },
     api: {
       ...api,
       listen: api.listen.map((address) =>

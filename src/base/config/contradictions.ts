@@ -26,6 +26,7 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findHalfPair(settings.tls),
     ...findAcmeContradictions(settings),
     ...findTwoCopies(settings),
+    ...findLoneNode(settings),
     ...findLongWaits(settings.outbound, written.outbound ?? {}),
     ...findSourceContradictions(settings.outbound),
     ...findLongIdleTime(settings.ui, written.ui ?? {}),
@@ -79,6 +80,13 @@ function findTwoCopies({ standby, storage }: Settings): readonly Problem[] {
   const cure = 'one of them: the tools of PostgreSQL copy its database (docs/postgresql.md)'
   const message = `found ${JSON.stringify(standby.folder)}, and storage.url is set; allowed: ${cure}`
   return [{ key: 'standby.folder', message }]
+}
+
+/** With SQLite there is one daemon, which needs no name among others. */
+function findLoneNode({ node, storage }: Settings): readonly Problem[] {
+  if (node.name === '' || storage.url !== '') return []
+  const message = `found ${JSON.stringify(node.name)}, and storage.url is not set; allowed: several daemons on PostgreSQL alone (docs/scaling.md)`
+  return [{ key: 'node.name', message }]
 }
 
 function findLongIdleTime(ui: Settings['ui'], written: Readonly<Record<string, unknown>>): readonly Problem[] {

@@ -10,7 +10,7 @@ import type { Config } from './complete.js'
 export type ReadSettings = () => Config
 
 /** The settings that only a restart changes (`settingsByEffect.restarted`). */
-export interface StartSettings extends Pick<Config, 'service' | 'dns' | 'metrics' | 'standby' | 'storage'> {
+export interface StartSettings extends Pick<Config, 'service' | 'dns' | 'metrics' | 'standby' | 'storage' | 'node'> {
   readonly tls: Pick<Config['tls'], 'acme'>
   readonly api: Pick<Config['api'], 'listen' | 'compatible'>
   readonly submission: Pick<Config['submission'], 'listen' | 'listen_tls'>
@@ -67,7 +67,7 @@ const reloaded: readonly string[] = [
 
 /** All other settings: what is opened once at the start, such as listeners, or cannot change while it is in use. */
 const restarted: readonly string[] = [
-  ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'storage', 'sms.smpp'],
+  ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'storage', 'node', 'sms.smpp'],
   ...['api.listen', 'api.compatible', 'submission.listen', 'submission.listen_tls', 'inbound.listen'],
   ...['inbound.mta_sts', 'inbound.mta_sts_max_age'],
   ...['ui.enabled', 'sms.provider', 'retention.exports', 'log.format'],

@@ -9,7 +9,7 @@ import { logLevels } from '../platform/log-levels.js'
 import { logRooms } from '../platform/room-logs.js'
 import { breakerSettings } from './breaker-schema.js'
 import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'
-import { standbySettings, storageSettings } from './storage-schema.js'
+import { nodeSettings, standbySettings, storageSettings } from './storage-schema.js'
 import * as value from './values.js'
 
 function section<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
@@ -278,6 +278,7 @@ export const settings = section({
   retention: retention.prefault({}),
   standby: section(standbySettings).prefault({}),
   storage: section(storageSettings).prefault({}),
+  node: section(nodeSettings).prefault({}),
   limits: limits.prefault({}),
   doctor: doctor.prefault({}),
   log: log.prefault({}),

@@ -1,4 +1,4 @@
-/** The settings of where the data is, `storage`, and of its copy, `standby`. */
+/** The settings of where the data is, `storage`, of the daemon among those that use it, `node`, and of its copy, `standby`. */
 import * as value from './values.js'
 
 export const standbySettings = {
@@ -14,4 +14,8 @@ export const storageSettings = {
   ca_file: value.pathOrNone.prefault(''),
   schema: value.schemaName.prefault('posthorn'),
   connections: value.count(1, 32).prefault(4),
+}
+
+export const nodeSettings = {
+  name: value.nodeName.prefault(''),
 }

@@ -241,6 +241,10 @@ export const schemaName: z.ZodType<string, string> = textValue(
   'small letters, digits and "_", up to 63, not beginning with a digit or "pg_"',
   (written) => (/^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(written) ? written : undefined),
 )
+export const nodeName: z.ZodType<string, string> = textValue(
+  'letters, digits, ".", "-" and "_", up to 253, beginning with a letter or digit, or "" for service.hostname',
+  (written) => (/^(?:[A-Za-z\d][A-Za-z\d._-]{0,252})?$/.test(written) ? written : undefined),
+)
 /** Null if there is none. */
 export const smppUrlOrNone: z.ZodType<SmppServer | null, string> = textValue(
   '"smpp://host:port" or "smpps://host:port", or "" for none',

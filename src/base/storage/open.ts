@@ -24,6 +24,7 @@ import {
   refuseUnknownMigrations,
 } from './db/migrate.js'
 import { migrations as ours } from './db/migrations.js'
+import { loneNode } from './db/node-state.js'
 import type { Read, ReadTogether } from './db/prepared.js'
 import { EarlierDatabase } from './db/schema-errors.js'
 import { StatementCache } from './db/statement-cache.js'
@@ -65,6 +66,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     const readHere = createRead(reader)
     return {
       place: { engine: 'sqlite', file: options.file },
+      node: loneNode,
       read: Object.assign(delayForTests(readHere), { elsewhere: threads.read.bind(threads) }),
       commit: (writes, options) => writer.commit(writes, options),
       measure: () => measureFiles(options.file, readHere),

@@ -82,6 +82,7 @@ async function openServer({ config, logs, onTaken }: StartOptions, stopSteps: St
   const opened = await openPostgres({
     ...{ settings, connections, log },
     holder: await readFolderId(config.service.data_dir),
+    node: config.node.name,
     onTaken: (err) => {
       log.error({ err }, 'another daemon writes to the database: nothing new is accepted here')
       onTaken?.()

@@ -93,11 +93,11 @@ export async function temporaryPostgres(t: Pick<Test, 'teardown'>): Promise<stri
 export async function openTestPostgres(
   t: Pick<Test, 'teardown' | 'fail'>,
   url: string,
-  { mayBeTaken = false } = {},
+  { mayBeTaken = false, node = 'one' } = {},
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    holder: randomUUID(),
+    ...{ holder: randomUUID(), node, isShared: true },
     log: { warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (!mayBeTaken) t.fail(error.message)

@@ -1,4 +1,5 @@
 /** The open database, whichever engine holds it. */
+import type { NodeState } from './node-state.js'
 import type { Read } from './prepared.js'
 import type { SpoolPlace } from './spool-files.js'
 import type { Commit } from './write.js'
@@ -53,6 +54,7 @@ export type DatabasePlace =
 
 export interface Database extends Store {
   readonly place: DatabasePlace
+  readonly node: NodeState
   /** Calls back after another process (the command line) has committed something. */
   readonly onForeignCommit: (listener: () => void) => void
   /** Commits that the writer has made: many requests share one. */

@@ -30,10 +30,11 @@ const migrationTables = [
   `insert into kysely_migration_lock (id) values ('migration_lock')`,
 ]
 
-/** The row of a daemon that works on the database: see `fence`. */
+/** The rows of daemons that work on the database, one for each of their writers: see `fence`. */
 const fence = `create table fence (
-  node text collate "C" not null, slot bigint not null, epoch bigint not null, batch bigint not null,
-  holder text collate "C" not null, beat timestamptz not null, primary key (node, slot)) with (fillfactor = 50)`
+  node text collate "C" not null, place bigint not null, slot bigint generated always as identity unique,
+  epoch bigint not null, batch bigint not null, holder text collate "C" not null, beat timestamptz not null,
+  primary key (node, place)) with (fillfactor = 50)`
 
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;

@@ -10,43 +10,53 @@ import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { checkRows } from './write-errors.js'
+import { identifyWriter } from './writer-identity.js'
 
 /** Seconds without a beat after which a daemon counts as gone. */
 const SILENCE_LIMIT = 10
 
-const OCCUPIED =
+export const OCCUPIED =
   'storage.url: another daemon works on this database; one at a time may use a schema: stop that one, or name another storage.schema'
 
-/** One daemon works on a database, so its row has a fixed name. */
-const NODE = 'daemon'
+/** The row of a writer. */
+export interface FencePlace {
+  readonly node: string
+  /** A number among the writers of the node. */
+  readonly place: number
+}
 
 interface Held {
   readonly epoch: number
   readonly batch: number
+  readonly slot: number
 }
 
-const take = `insert into fence as held (node, slot, epoch, batch, holder, beat) values ($1, 0, 1, 0, $3, now())
-  on conflict (node, slot) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now()
-  where held.holder = excluded.holder or held.beat < now() - $2 * interval '1 second' returning epoch, batch`
+const take = `insert into fence as held (node, place, epoch, batch, holder, beat) values ($1, $2, 1, 0, $4, now())
+  on conflict (node, place) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now()
+  where held.holder = excluded.holder or held.beat < now() - $3 * interval '1 second' returning epoch, batch, slot`
 
 /**
  * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
  * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet. It is
  * of a later epoch and still ours if the answer to a renewal was lost.
  */
-const renew = `insert into fence as held (node, slot, epoch, batch, holder, beat) values ($1, 0, $2 + 1, 0, $3, now())
-  on conflict (node, slot) do update set epoch = greatest(held.epoch, $2) + 1, beat = now()
-  where held.epoch <= $2 or held.holder = excluded.holder returning epoch, batch`
+const renew = `insert into fence as held (node, place, epoch, batch, holder, beat) values ($1, $2, $3 + 1, 0, $4, now())
+  on conflict (node, place) do update set epoch = greatest(held.epoch, $3) + 1, beat = now()
+  where held.epoch <= $3 or held.holder = excluded.holder returning epoch, batch, slot`
 
-const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and slot = 0 and epoch = $3', 1)
+const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and place = $3 and epoch = $4', 1)
 
-const release = `update fence set beat = '-infinity' where node = $1 and slot = 0 and epoch = $2`
+/** Another node that lives. Several nodes cannot share a database yet. */
+export const findOtherNode = `select node from fence where node <> $1 and beat > now() - interval '10 seconds' limit 1`
+
+const release = `update fence set beat = '-infinity' where node = $1 and place = $2 and epoch = $3`
 
 export class Fence {
   /** The batch that is known to be committed. */
   private committed: number
 
   private constructor(
+    private readonly place: FencePlace,
     private readonly holder: string,
     private held: Held,
   ) {
@@ -57,16 +67,25 @@ export class Fence {
    * Throws `DatabaseTaken` if another daemon has written within the last seconds. `holder` is an id of the data folder,
    * which one daemon alone uses at a time: a daemon of the same holder has ended.
    */
-  static async take(connection: PipelinedConnection, holder: string): Promise<Fence> {
-    const held = await runForHeld(connection, { sql: take, parameters: [NODE, SILENCE_LIMIT, holder] })
+  static async take(connection: PipelinedConnection, place: FencePlace, holder: string): Promise<Fence> {
+    const parameters = [place.node, place.place, SILENCE_LIMIT, holder]
+    const held = await runForHeld(connection, { sql: take, parameters })
     if (held === null) throw new DatabaseTaken(OCCUPIED)
-    return new Fence(holder, held)
+    const fence = new Fence(place, holder, held)
+    await fence.identify(connection)
+    return fence
+  }
+
+  /** The number by which rows say that this writer wrote them. */
+  get slot(): number {
+    return this.held.slot
   }
 
   /** Begins the next batch. It misses if another daemon has taken over. */
   advance(): Statement {
-    this.held = { epoch: this.held.epoch, batch: this.held.batch + 1 }
-    return { sql: advance, parameters: [this.held.batch, NODE, this.held.epoch] }
+    this.held = { ...this.held, batch: this.held.batch + 1 }
+    const { node, place } = this.place
+    return { sql: advance, parameters: [this.held.batch, node, place, this.held.epoch] }
   }
 
   /** The batch that was begun last has been committed. */
@@ -81,20 +100,29 @@ export class Fence {
    */
   async findOutcome(connection: PipelinedConnection): Promise<{ isCommitted: boolean; hasLost: boolean }> {
     const begun = this.held.batch
-    const held = await runForHeld(connection, { sql: renew, parameters: [NODE, this.held.epoch, this.holder] })
+    const { node, place } = this.place
+    const parameters = [node, place, this.held.epoch, this.holder]
+    const held = await runForHeld(connection, { sql: renew, parameters })
     if (held === null) throw new DatabaseTaken('another daemon has taken over')
-    this.held = { epoch: held.epoch, batch: begun }
+    this.held = { ...held, batch: begun }
+    await this.identify(connection)
     return { isCommitted: held.batch === begun, hasLost: held.batch < this.committed }
   }
 
   /** Lets another daemon begin at once. */
   async release(connection: PipelinedConnection): Promise<void> {
-    await connection.run([{ sql: release, parameters: [NODE, this.held.epoch] }])
+    const { node, place } = this.place
+    await connection.run([{ sql: release, parameters: [node, place, this.held.epoch] }])
+  }
+
+  private async identify(connection: PipelinedConnection): Promise<void> {
+    await connection.run(identifyWriter({ node: this.place.node, slot: this.held.slot }))
   }
 }
 
 async function runForHeld(connection: PipelinedConnection, statement: Statement): Promise<Held | null> {
   const [result] = await connection.run([statement])
   const row = result?.rows[0]
-  return row === undefined ? null : { epoch: Number(row['epoch']), batch: Number(row['batch']) }
+  if (row === undefined) return null
+  return { epoch: Number(row['epoch']), batch: Number(row['batch']), slot: Number(row['slot']) }
 }

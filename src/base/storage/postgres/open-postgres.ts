@@ -10,6 +10,7 @@ import { announceChange, readAnnouncedChange } from '../db/change-acknowledgemen
 import type { Database, DatabaseSizes, OpenStore, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
+import { loneNode } from '../db/node-state.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Write } from '../db/write.js'
@@ -18,7 +19,7 @@ import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
-import { Fence } from './fence.js'
+import { Fence, type FencePlace, findOtherNode, OCCUPIED } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
@@ -46,6 +47,10 @@ export interface PostgresOptions {
 interface DaemonOptions extends PostgresOptions {
   /** An id of the data folder, which one daemon alone uses at a time. */
   readonly holder: string
+  /** The name of this daemon among those that work on the database. */
+  readonly node: string
+  /** Nodes of other names may work on the database too. */
+  readonly isShared?: boolean
   /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
   readonly maxWait?: number
   readonly log: Pick<Log, 'warn' | 'error'>
@@ -77,6 +82,7 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const announcements = new AnnouncementWatch(readers.read)
   return {
     place: { engine: 'postgres', source: settings.source },
+    node: { ...loneNode, name: options.node, slots: () => [fence.slot] },
     read: readers.read,
     commit: (writes, options) => writer.commit(writes, options),
     measure: () => measureDatabase(readers.read),
@@ -115,24 +121,40 @@ async function readColumnTypes(connection: PipelinedConnection): Promise<ColumnT
 /** From now on the data is no mere copy of an SQLite database. */
 async function beginWork(
   connection: PipelinedConnection,
-  { settings: { schema }, holder, maxWait = TAKE_WAIT }: DaemonOptions,
+  { settings: { schema }, node, holder, isShared = false, maxWait = TAKE_WAIT }: DaemonOptions,
 ): Promise<Fence> {
-  const fence = await takeFence(connection, holder, maxWait)
+  if (!isShared) await refuseOtherNode(connection, node, maxWait)
+  const fence = await takeFence(connection, { node, place: 0 }, holder, maxWait)
   const [, copies] = await connection.run([forgetCopy, findUnfinishedCopy])
   // One that began a moment ago. It finds the fence, and fails.
   refuseUnfinishedCopy(copies, schema)
   return fence
 }
 
-async function takeFence(connection: PipelinedConnection, holder: string, maxWait: number): Promise<Fence> {
+async function takeFence(
+  connection: PipelinedConnection,
+  place: FencePlace,
+  holder: string,
+  maxWait: number,
+): Promise<Fence> {
   const end = performance.now() + maxWait
   for (;;) {
     try {
-      return await Fence.take(connection, holder)
+      return await Fence.take(connection, place, holder)
     } catch (error) {
       if (!(error instanceof DatabaseTaken) || performance.now() > end) throw error
       await pause(TAKE_PAUSE)
     }
+  }
+}
+
+async function refuseOtherNode(connection: PipelinedConnection, node: string, maxWait: number): Promise<void> {
+  const end = performance.now() + maxWait
+  for (;;) {
+    const [found] = await connection.run([{ sql: findOtherNode, parameters: [node] }])
+    if (found?.rows.length === 0) return
+    if (performance.now() > end) throw new DatabaseTaken(OCCUPIED)
+    await pause(TAKE_PAUSE)
   }
 }
 

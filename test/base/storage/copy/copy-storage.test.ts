@@ -63,7 +63,7 @@ function makeSmallFile(t: Test): Promise<string> {
 }
 
 const daemonOptions = (settings: ConnectionSettings) => ({
-  ...{ settings, connections: 1, holder: 'test', onTaken: () => undefined },
+  ...{ settings, connections: 1, holder: 'test', node: 'test', onTaken: () => undefined },
   log: { warn: () => undefined, error: () => undefined },
 })
 
@@ -242,7 +242,7 @@ t.test('a copy that differs is not finished', { skip }, async (t) => {
 t.test('a daemon that begins in the meantime makes the copy fail', { skip }, async (t) => {
   const settings = await newTarget(t)
   const file = await makeSmallFile(t)
-  const begin = `insert into fence values ('daemon', 0, 1, 0, 'x', now())`
+  const begin = `insert into fence (node, place, epoch, batch, holder, beat) values ('one', 0, 1, 0, 'x', now())`
   await t.rejects(copyWith(t, file, settings, begin), UnusableTarget)
   await t.rejects(openPostgresStore({ settings, connections: 1 }), UnfinishedCopy)
 })

@@ -242,6 +242,7 @@ t.test('two daemons never work on one database', { skip }, async (t) => {
     openPostgres({
       ...{ settings: settingsOf(url), connections: 1, maxWait: 0 },
       holder: 'second',
+      node: 'one',
       log: { warn: () => undefined, error: () => undefined },
       onTaken: () => t.fail('the second one was taken over'),
     })

@@ -14,6 +14,7 @@ import { withoutPostgres } from '../../../helpers/programs/postgres.js'
 
 t.teardown(stopServer)
 
+const place = { node: 'one', place: 0 }
 const skip = withoutPostgres
 const say = (sql: string) => ({ sql, parameters: [] })
 
@@ -33,10 +34,18 @@ function withoutAnswers(connection: PipelinedConnection): PipelinedConnection {
   })
 }
 
+async function settingsIn(connection: PipelinedConnection): Promise<unknown> {
+  const [found] = await connection.run([
+    say(`select current_setting('posthorn.node') as node, current_setting('posthorn.slot') as slot`),
+  ])
+  return found?.rows[0]
+}
+
 t.test('the outcome of the last batch is known, also if the answer to the question is lost', { skip }, async (t) => {
   const connection = await connect(t)
-  const fence = await Fence.take(connection, 'ours')
+  const fence = await Fence.take(connection, place, 'ours')
   await connection.run([fence.advance()])
+  t.same(await settingsIn(connection), { node: 'one', slot: String(fence.slot) }, 'the server knows who writes')
   await t.rejects(fence.findOutcome(withoutAnswers(connection)), ConnectionLost)
   await t.rejects(fence.findOutcome(withoutAnswers(connection)), ConnectionLost)
   t.same(await fence.findOutcome(connection), { isCommitted: true, hasLost: false })
@@ -53,16 +62,20 @@ t.test('the outcome of the last batch is known, also if the answer to the questi
 
 t.test('another daemon takes over when the first one is silent, and never at the same time', { skip }, async (t) => {
   const connection = await connect(t)
-  const first = await Fence.take(connection, 'first')
-  await t.rejects(Fence.take(connection, 'second'), { name: 'DatabaseTaken' })
+  const first = await Fence.take(connection, place, 'first')
+  await t.rejects(Fence.take(connection, place, 'second'), { name: 'DatabaseTaken' })
   await connection.run([say(`update fence set beat = now() - interval '11 seconds'`)])
-  const second = await Fence.take(connection, 'second')
+  const second = await Fence.take(connection, place, 'second')
   await t.rejects(connection.run([first.advance()]), { code: '22012' })
   await t.rejects(first.findOutcome(connection), { name: 'DatabaseTaken' })
   await connection.run([second.advance()])
-  await Fence.take(connection, 'second')
+  await Fence.take(connection, place, 'second')
   await second.release(connection)
-  await t.rejects(Fence.take(connection, 'first'), { name: 'DatabaseTaken' }, 'a release of an old epoch is none')
+  await t.rejects(
+    Fence.take(connection, place, 'first'),
+    { name: 'DatabaseTaken' },
+    'a release of an old epoch is none',
+  )
 })
 
 t.test('a user who may make objects in the schema needs no right to make schemas', { skip }, async (t) => {

@@ -115,7 +115,7 @@ async function followChanges(
   }
   const changes = await ChangeFollower.open({ ...deps, putInForce })
   lateSteps.push(() => changes.stop())
-  deps.database.onForeignCommit(() => void changes.follow())
+  deps.database.onForeignCommit(() => changes.follow())
   // Changes made during the start are in effect already, and must be acknowledged.
   await changes.follow()
 }

@@ -75,12 +75,12 @@ async function startStandby({ config, logs }: StartOptions): Promise<StandbyRunn
   return StandbyRunner.open(options, logs.of('storage'))
 }
 
-async function openServer({ config, logs, onTaken }: StartOptions, stopSteps: StopSteps): Promise<Database> {
+async function openServer({ config, clock, logs, onTaken }: StartOptions, stopSteps: StopSteps): Promise<Database> {
   const log = logs.of('storage')
   const settings = connectionSettingsOf(config.storage)
   const { connections } = config.storage
   const opened = await openPostgres({
-    ...{ settings, connections, log },
+    ...{ settings, connections, clock, log },
     holder: await readFolderId(config.service.data_dir),
     node: config.node.name,
     onTaken: (err) => {

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import type { Test } from 'tap'
 import type { Database, OpenStore } from '../../../src/base/storage/db/database.js'
+import { systemClock } from '../../../src/base/platform/clock.js'
 import { readConnectionSettings } from '../../../src/base/storage/postgres/connection-settings.js'
 import { openPostgres, openPostgresStore } from '../../../src/base/storage/postgres/open-postgres.js'
 import { PostgresServer } from '../programs/postgres.js'
@@ -89,18 +90,28 @@ export async function temporaryPostgres(t: Pick<Test, 'teardown'>): Promise<stri
   return addressOf(name)
 }
 
+interface TestNode {
+  /** Another node may adopt it. */
+  readonly mayBeTaken?: boolean
+  readonly node?: string
+  /** The same daemon again, if it has ended. */
+  readonly holder?: string
+  readonly onTaken?: (error: Error) => void
+}
+
 /** A database as the daemon opens it. It is closed when the test ends. */
 export async function openTestPostgres(
   t: Pick<Test, 'teardown' | 'fail'>,
   url: string,
-  { mayBeTaken = false, node = 'one' } = {},
+  { mayBeTaken = false, node = 'one', holder = randomUUID(), onTaken }: TestNode = {},
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    ...{ holder: randomUUID(), node, isShared: true },
-    log: { warn: () => undefined, error: () => undefined },
+    ...{ holder, node, isShared: true, clock: systemClock },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
-      if (!mayBeTaken) t.fail(error.message)
+      if (onTaken !== undefined) onTaken(error)
+      else if (!mayBeTaken) t.fail(error.message)
     },
   })
   t.teardown(() => database.close())

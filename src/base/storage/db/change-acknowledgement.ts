@@ -99,7 +99,7 @@ export class ChangeFollower {
     if (change === this.lastAcknowledged) return
     const { database, log } = this.deps
     try {
-      await database.commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })])
+      await database.commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })], { isOfNode: true })
       this.lastAcknowledged = change
     } catch (err) {
       log.error({ err }, 'the change of a command cannot be acknowledged')

@@ -56,7 +56,7 @@ export interface Database extends Store {
   readonly place: DatabasePlace
   readonly node: NodeState
   /** Calls back after another process (the command line) has committed something. */
-  readonly onForeignCommit: (listener: () => void) => void
+  readonly onForeignCommit: (listener: () => void | Promise<void>) => void
   /** Commits that the writer has made: many requests share one. */
   readonly countCommits: () => number
   /** Calls back after each batch of the writer. */

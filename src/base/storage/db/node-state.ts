@@ -6,6 +6,9 @@
  * bear its *slot*. The database fills both columns in by itself.
  */
 
+/** A node that drains gives what it has to others. When it has done so it is drained, and may be stopped. */
+export type WorkState = 'working' | 'draining' | 'drained'
+
 export interface NodeState {
   /** Empty on SQLite. */
   readonly name: string
@@ -13,8 +16,13 @@ export interface NodeState {
   readonly slots: () => readonly number[]
   /** It does the work that one node does for all, such as notices and housekeeping. */
   readonly leads: () => boolean
-  /** Calls back when the slots change, or when the node begins or ceases to lead. */
+  readonly state: () => WorkState
+  /** Nodes that live, this one among them. */
+  readonly countLiving: () => number
+  /** Calls back when something of this changes, and when rows of another node have become its own. */
   readonly onChange: (listener: () => void) => void
+  /** Says that everything has been given to others. */
+  readonly noteDrained: () => Promise<void>
 }
 
 /** The slot of everything that is written to SQLite, and of what commands write. */
@@ -25,5 +33,8 @@ export const loneNode: NodeState = {
   name: '',
   slots: () => [LONE_SLOT],
   leads: () => true,
+  state: () => 'working',
+  countLiving: () => 1,
   onChange: () => undefined,
+  noteDrained: async () => undefined,
 }

@@ -31,6 +31,8 @@ export interface CommitOptions {
    * still be made.
    */
   readonly isProbe?: boolean
+  /** It belongs to what nodes tell each other, so it is made also before a node knows what others have changed. */
+  readonly isOfNode?: boolean
 }
 
 /** Resolves when every write of the list is on disk. If it rejects, none of them was made. */

@@ -15,6 +15,7 @@ import { type CommitOptions, StorageFault, type Write } from '../db/write.js'
 import { planBatch, type RequestStatement } from './batch-plan.js'
 import type { Fence } from './fence.js'
 import type { ManyRows } from './many-rows.js'
+import { LEASE_TIME } from './node-rows.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
@@ -31,6 +32,7 @@ const BEAT_INTERVAL = 2_000
 const RETRY_PAUSE = 250
 /** Milliseconds between looks whether all is written, at the end. */
 const CLOSE_PAUSE = 5
+const LAPSED = 'this node has written nothing for a while: it first looks at what others have changed'
 /** Milliseconds for which requests wait for a server that cannot be reached. */
 const PATIENCE = 1_900
 /** Milliseconds for which requests wait for a server that answers, but not to the batch before. */
@@ -55,6 +57,8 @@ interface WriterDeps {
   readonly log: Pick<Log, 'warn' | 'error'>
   /** Another daemon has taken over: nothing can be written any more. */
   readonly onTaken: (error: Error) => void
+  /** Nothing was committed for so long that other nodes did not wait for this one: it must look at what has changed. */
+  readonly onLapse: () => void
   readonly onBatch: (batch: WrittenBatch) => void
 }
 
@@ -69,6 +73,7 @@ export class BatchWriter {
   private readonly beats: NodeJS.Timeout
   private readonly pulse: ServerPulse
   private isClosing = false
+  private isLapsed = false
 
   constructor(private readonly deps: WriterDeps) {
     this.connection = deps.connection
@@ -85,9 +90,15 @@ export class BatchWriter {
     return this.commits
   }
 
-  commit(writes: readonly Write[], { isProbe = false }: CommitOptions = {}): Promise<void> {
+  /** The node knows of all that others have changed meanwhile. */
+  endLapse(): void {
+    this.isLapsed = false
+  }
+
+  commit(writes: readonly Write[], { isProbe = false, isOfNode = false }: CommitOptions = {}): Promise<void> {
     if (this.isClosing) return Promise.reject(new StorageFault('closed', 'the database is closed'))
     if (this.fault !== null) return Promise.reject(this.fault)
+    if (!isOfNode && this.hasLapsed()) return Promise.reject(new StorageFault('lapsed', LAPSED))
     if (this.waiting.length >= MAX_WAITING) {
       return Promise.reject(new StorageFault('busy', 'too many changes wait for the database'))
     }
@@ -111,7 +122,12 @@ export class BatchWriter {
 
   private beat(): void {
     if (this.fault !== null || performance.now() - this.lastBatchAt < BEAT_INTERVAL) return
-    this.commit([]).catch(() => undefined)
+    this.commit([], { isOfNode: true }).catch(() => undefined)
+  }
+
+  /** Others have ceased to wait for this node. */
+  private hasLapsed(): boolean {
+    return this.isLapsed || performance.now() - this.lastBatchAt > LEASE_TIME * 1_000
   }
 
   /** The requests of one turn of the event loop are one batch. */
@@ -193,6 +209,10 @@ export class BatchWriter {
   private noteCommitted(batch: readonly Request[], syncTime: number): void {
     this.commits += 1
     this.deps.fence.noteCommitted()
+    if (this.hasLapsed()) {
+      this.isLapsed = true
+      this.deps.onLapse()
+    }
     this.lastBatchAt = performance.now()
     this.deps.onBatch({ requests: batch.length, syncTime })
     for (const { resolve } of batch) resolve()

@@ -7,6 +7,7 @@
 import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
+import { nodeTables } from './node-rows.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
@@ -42,7 +43,7 @@ const fence = `create table fence (
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...migrationTables, fence, copyMarkTable],
+    ...[...migrationTables, fence, ...nodeTables, copyMarkTable],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

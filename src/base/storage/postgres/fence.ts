@@ -7,16 +7,14 @@
  */
 
 import { DatabaseTaken } from '../db/schema-errors.js'
+import { LEASE_TIME } from './node-rows.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { checkRows } from './write-errors.js'
 import { identifyWriter } from './writer-identity.js'
 
-/** Seconds without a beat after which a daemon counts as gone. */
-const SILENCE_LIMIT = 10
-
 export const OCCUPIED =
-  'storage.url: another daemon works on this database; one at a time may use a schema: stop that one, or name another storage.schema'
+  'node.name: another living daemon of this name works on the database: stop that one, or name this node otherwise'
 
 /** The row of a writer. */
 export interface FencePlace {
@@ -33,7 +31,7 @@ interface Held {
 
 const take = `insert into fence as held (node, place, epoch, batch, holder, beat) values ($1, $2, 1, 0, $4, now())
   on conflict (node, place) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now()
-  where held.holder = excluded.holder or held.beat < now() - $3 * interval '1 second' returning epoch, batch, slot`
+  where held.holder in ('', excluded.holder) or held.beat < now() - $3 * interval '1 second' returning epoch, batch, slot`
 
 /**
  * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
@@ -47,9 +45,9 @@ const renew = `insert into fence as held (node, place, epoch, batch, holder, bea
 const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and place = $3 and epoch = $4', 1)
 
 /** Another node that lives. Several nodes cannot share a database yet. */
-export const findOtherNode = `select node from fence where node <> $1 and beat > now() - interval '10 seconds' limit 1`
+export const findOtherNode = `select node from fence where node <> $1 and holder <> '' and beat > now() - interval '10 seconds' limit 1`
 
-const release = `update fence set beat = '-infinity' where node = $1 and place = $2 and epoch = $3`
+const release = `update fence set holder = '', beat = now() where node = $1 and place = $2 and epoch = $3`
 
 export class Fence {
   /** The batch that is known to be committed. */
@@ -68,7 +66,7 @@ export class Fence {
    * which one daemon alone uses at a time: a daemon of the same holder has ended.
    */
   static async take(connection: PipelinedConnection, place: FencePlace, holder: string): Promise<Fence> {
-    const parameters = [place.node, place.place, SILENCE_LIMIT, holder]
+    const parameters = [place.node, place.place, LEASE_TIME, holder]
     const held = await runForHeld(connection, { sql: take, parameters })
     if (held === null) throw new DatabaseTaken(OCCUPIED)
     const fence = new Fence(place, holder, held)

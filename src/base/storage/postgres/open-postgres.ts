@@ -1,19 +1,19 @@
 /**
  * Opens a database of PostgreSQL, for the daemon or for a command.
  *
- * Invariant: a database has the schema of this version, and one daemon alone writes to it. Commands may write beside the
- * daemon; each of their commits announces itself, and the daemon looks for announcements four times a second.
+ * Invariant: a database has the schema of this version, and one daemon of each name writes to it. Commands may write beside
+ * the daemons; each of their commits announces itself.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
-import { announceChange, readAnnouncedChange } from '../db/change-acknowledgement.js'
+import { announceChange } from '../db/change-acknowledgement.js'
 import type { Database, DatabaseSizes, OpenStore, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
-import { loneNode } from '../db/node-state.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import { DatabaseTaken } from '../db/schema-errors.js'
-import type { Write } from '../db/write.js'
+import type { Commit, Write } from '../db/write.js'
 import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
@@ -21,14 +21,14 @@ import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
 import { Fence, type FencePlace, findOtherNode, OCCUPIED } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
+import { Membership } from './membership.js'
+import { readNodes } from './node-rows.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import type { Connect } from './server-pulse.js'
 import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
 
-/** Milliseconds between looks for commits of commands. */
-const LOOK_INTERVAL = 250
 /** Connections for reads that may take long, so that short ones never wait behind them. */
 const LONG_READERS = 2
 /** Milliseconds after which the server ends a long read. */
@@ -53,14 +53,15 @@ interface DaemonOptions extends PostgresOptions {
   readonly isShared?: boolean
   /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
   readonly maxWait?: number
-  readonly log: Pick<Log, 'warn' | 'error'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Another daemon has taken over, so nothing can be written any more. */
   readonly onTaken: (error: Error) => void
 }
 
 /** Throws `DatabaseTaken` while another daemon works on the database. */
 export async function openPostgres(options: DaemonOptions): Promise<Database> {
-  const { settings, connections, log, onTaken } = options
+  const { settings, connections, node: name, clock, log } = options
   useEngine('postgres')
   const servers = new PostgresServers(settings)
   const connection = await connectPrepared(servers, settings)
@@ -77,26 +78,42 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     for (const listener of listeners) listener(batch)
   }
   const connect: Connect = (limits) => servers.connect(limits)
-  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
-  const announcements = new AnnouncementWatch(readers.read)
+  const onTaken = (error: Error): void => void explainLoss(readers.read, name, error).then(options.onTaken)
+  const onLapse = (): void => void node.look()
+  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onLapse, onBatch })
+  const commit: Commit = (writes, options) => writer.commit(writes, options)
+  const { read } = readers
+  const node = new Membership({ name, slots: [fence.slot], read, clock, log, commit, onSeen: () => writer.endLapse() })
+  await node.begin()
   return {
     place: { engine: 'postgres', source: settings.source },
-    node: { ...loneNode, name: options.node, slots: () => [fence.slot] },
-    read: readers.read,
-    commit: (writes, options) => writer.commit(writes, options),
-    measure: () => measureDatabase(readers.read),
+    node,
+    read,
+    commit,
+    measure: () => measureDatabase(read),
     files: null,
-    onForeignCommit: (listener) => announcements.onChange(listener),
+    onForeignCommit: (listener) => node.onForeignCommit(listener),
     countCommits: () => writer.countCommits(),
     onBatch: (listener) => void listeners.add(listener),
     readBusyTime: () => 0,
     close: async () => {
-      announcements.stop()
+      await node.end()
       await writer.close()
       await readers.close()
     },
   }
+}
+
+/** Says who has taken over. */
+async function explainLoss(read: Read, name: string, error: Error): Promise<Error> {
+  const own = await readNodes(read).then(
+    (nodes) => nodes.find((node) => node.name === name),
+    () => undefined,
+  )
+  if (own === undefined || own.adopted_by === null) return error
+  const since = formatTimestamp(own.adopted_at ?? own.last_beat)
+  return new DatabaseTaken(`node ${name} was silent, and ${own.adopted_by} has adopted it at ${since}`)
 }
 
 /** Connects, and sees to it that the schema is that of this version. */
@@ -219,38 +236,5 @@ function openReaders(servers: PostgresServers, connections: number): Readers {
     close: async () => {
       await Promise.all([short.close(), long.close()])
     },
-  }
-}
-
-/** Looks for commits of commands. The first look tells of one in any case: it may have come before the daemon listened. */
-class AnnouncementWatch {
-  private readonly listeners = new Set<() => void>()
-  private timer: NodeJS.Timeout | null = null
-  private seen: number | null = null
-  private isLooking = false
-
-  constructor(private readonly read: Read) {}
-
-  onChange(listener: () => void): void {
-    this.listeners.add(listener)
-    this.timer ??= setInterval(() => void this.look(), LOOK_INTERVAL).unref()
-  }
-
-  stop(): void {
-    if (this.timer !== null) clearInterval(this.timer)
-  }
-
-  private async look(): Promise<void> {
-    if (this.isLooking) return
-    this.isLooking = true
-    try {
-      const announced = await readAnnouncedChange(this.read)
-      if (announced !== this.seen) for (const listener of this.listeners) listener()
-      this.seen = announced
-    } catch {
-      // What is done during an outage is seen after it.
-    } finally {
-      this.isLooking = false
-    }
   }
 }

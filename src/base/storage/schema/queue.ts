@@ -7,7 +7,7 @@ export const queue = [
     domain text not null, priority integer not null check (priority in (0, 1, 2)), attempts integer not null,
     enqueued_at integer not null, next_attempt_at integer not null, leased integer not null, held integer not null,
     noticed integer not null, last_response text, waits_for text, broadcast_id text,
-    hold_rule text) strict, without rowid`,
+    hold_rule text, node text not null default '') strict, without rowid`,
   // Finds the next entry of a workspace that is due.
   'create index queue_due on queue (workspace_id, held, next_attempt_at)',
   // Finds the next entry of a workspace to one domain, by priority.

@@ -5,6 +5,7 @@
  * Runs alone: it sets the engine of its process.
  */
 import t, { type Test } from 'tap'
+import { systemClock } from '../../../../src/base/platform/clock.js'
 import { copyStorage } from '../../../../src/base/storage/copy/copy-storage.js'
 import { UnusableTarget } from '../../../../src/base/storage/copy/copy-target.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
@@ -64,7 +65,8 @@ function makeSmallFile(t: Test): Promise<string> {
 
 const daemonOptions = (settings: ConnectionSettings) => ({
   ...{ settings, connections: 1, holder: 'test', node: 'test', onTaken: () => undefined },
-  log: { warn: () => undefined, error: () => undefined },
+  clock: systemClock,
+  log: { info: () => undefined, warn: () => undefined, error: () => undefined },
 })
 
 /** Fails when so many rows of a table are copied, as if the process were killed there. */

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../../../src/base/platform/clock.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
 import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { openPostgres, openPostgresStore } from '../../../../src/base/storage/postgres/open-postgres.js'
@@ -234,7 +235,7 @@ t.test('the end of the daemon waits for no server', { skip }, async (t) => {
   await server.start()
 })
 
-t.test('two daemons never work on one database', { skip }, async (t) => {
+t.test('two daemons of one name never work on one database', { skip }, async (t) => {
   const url = await temporaryPostgres(t)
   const first = await openTestPostgres(t, url, { mayBeTaken: true })
   await first.commit([insert('k1')])
@@ -243,7 +244,8 @@ t.test('two daemons never work on one database', { skip }, async (t) => {
       ...{ settings: settingsOf(url), connections: 1, maxWait: 0 },
       holder: 'second',
       node: 'one',
-      log: { warn: () => undefined, error: () => undefined },
+      clock: systemClock,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
       onTaken: () => t.fail('the second one was taken over'),
     })
   await t.rejects(second(), { name: 'DatabaseTaken' })

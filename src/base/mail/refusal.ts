@@ -88,6 +88,8 @@ export type RefusalKind =
   | 'no-answer'
   /** The disk is full or nearly full: nothing new is accepted. */
   | 'storage-full'
+  /** The node gives its mail to others: new mail belongs to them. */
+  | 'draining'
   /** Starting, draining, or over a limit of connections. */
   | 'unavailable'
 

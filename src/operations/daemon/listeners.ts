@@ -75,6 +75,7 @@ export async function openListeners(
   const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, policies, limits, receiving, disk } = services
   const hasDiskSpace = disk.hasRoom
+  const isDraining = (): boolean => database.node.state() !== 'working'
   const memory = new MessageMemory(settings)
   const common = {
     config,
@@ -85,6 +86,7 @@ export async function openListeners(
     apiKeyCache,
     domains,
     hasDiskSpace,
+    isDraining,
     memory,
     observers,
     policies,

@@ -84,7 +84,7 @@ async function openServer({ config, clock, logs, onTaken }: StartOptions, stopSt
     holder: await readFolderId(config.service.data_dir),
     node: config.node.name,
     onTaken: (err) => {
-      log.error({ err }, 'another daemon writes to the database: nothing new is accepted here')
+      log.warn({ err }, 'the lease of this node is lost: it writes nothing more, and joins again')
       onTaken?.()
     },
   })

@@ -16,6 +16,7 @@ interface ListenerDeps extends Pick<MxDeps, 'clock' | 'log' | 'tls'> {
   readonly settings: ReadSettings
   readonly observers: Observers | null
   readonly memory: MessageMemory
+  readonly isDraining: () => boolean
 }
 
 type Access = ConstructorParameters<typeof SubmissionAccess>[0]
@@ -23,9 +24,9 @@ type Access = ConstructorParameters<typeof SubmissionAccess>[0]
 export function openSubmissionListener(
   deps: ListenerDeps & Access & Pick<SubmissionDeps, 'acceptor' | 'hasDiskSpace'> & Pick<Sending, 'composing'>,
 ): Promise<SubmissionListener> {
-  const { config, settings, tls, clock, log, acceptor, hasDiskSpace, memory, observers, composing } = deps
+  const { config, settings, tls, clock, log, acceptor, hasDiskSpace, isDraining, memory, observers, composing } = deps
   return SubmissionListener.start({
-    ...{ tls, clock, log, acceptor, hasDiskSpace },
+    ...{ tls, clock, log, acceptor, hasDiskSpace, isDraining },
     lineWrapper: new LineWrapper(composing),
     hostname: config.service.hostname,
     settings: () => settings().submission,
@@ -38,10 +39,10 @@ export function openSubmissionListener(
 export function openMxListener(
   deps: ListenerDeps & Pick<MxDeps, 'disk'> & { readonly receiving: Receiving },
 ): Promise<MxListener> {
-  const { config, settings, clock, log, tls, disk, memory, receiving, observers } = deps
+  const { config, settings, clock, log, tls, disk, isDraining, memory, receiving, observers } = deps
   const { recipients, acceptor, blockLists, allowLists, greylist } = receiving
   return MxListener.start({
-    ...{ clock, log, tls, disk, recipients, acceptor, blockLists, allowLists, greylist },
+    ...{ clock, log, tls, disk, isDraining, recipients, acceptor, blockLists, allowLists, greylist },
     hostname: config.service.hostname,
     settings: () => settings().inbound,
     memory: memory.mx,

@@ -234,7 +234,7 @@ function buildApp(options: TestApiOptions, { connections, isProxy, log, lines, s
   return new ApiApp({
     keys: new KeyIdentities(keyCheck, limits, isProxy, clock),
     bodies: { nameOf: () => null, thread: { parse: () => Promise.reject(new Error('there is no thread for bodies')) } },
-    readiness: new Readiness(hasRoom, probe, clock),
+    readiness: new Readiness(hasRoom, probe, clock, () => false),
     policies: { find: async () => ({ kind: 'none' }) },
     memory: new MemoryShares(
       options.memory ?? new MemoryBudget(100_000_000),

@@ -125,6 +125,9 @@ export function ceaseToLead(name: string): Write {
 /** Rows that one node works on. They bear its name in the column `node`. */
 const ownedTables = ['queue'] as const
 
+/** Places of slots that a removed node has left, above those of writers. */
+const GIVEN_PLACES = 1_000_000
+
 /** Rows of one portion, which takes the server a few milliseconds. */
 const PORTION = 500
 
@@ -149,4 +152,43 @@ export function moveRows(name: string, now: number): readonly Write[] {
       where id in (select id from ${table} where node in ${sources} order by id limit ${PORTION})`,
     parameters: [name, now],
   }))
+}
+
+/** The node moves what it has to others. Misses if it drains already. */
+export function askToDrain(name: string): Write {
+  return {
+    sql: `update nodes set state = 'draining' where name = $1 and state = 'working'`,
+    parameters: [name],
+    rows: 1,
+  }
+}
+
+/**
+ * Forgets a node that another has adopted. Its slots, whose events may still be on their way, become that one's. Misses if
+ * it has come back, or still has rows.
+ */
+export function forgetNode(name: string): readonly Write[] {
+  const isEmpty = ownedTables.map((table) => `not exists (select 1 from ${table} where node = $1)`).join(' and ')
+  return [
+    {
+      sql: `update fence set node = nodes.adopted_by, place = ${GIVEN_PLACES} + slot, holder = '', beat = 'epoch'
+        from nodes where nodes.name = fence.node and nodes.name = $1 and nodes.adopted_by is not null`,
+      parameters: [name],
+    },
+    {
+      sql: `delete from nodes where name = $1 and adopted_by is not null and ${isEmpty}
+        and exists (select 1 from fence where place = ${GIVEN_PLACES} + slot)`,
+      parameters: [name],
+      rows: 1,
+    },
+  ]
+}
+
+/** Queue entries by node. */
+export async function countOwnedEntries(read: Read): Promise<ReadonlyMap<string, number>> {
+  const rows = await read<{ node: string; entries: number }>(
+    'select node, count(*) as entries from queue group by node',
+    [],
+  )
+  return new Map(rows.map(({ node, entries }) => [node, entries]))
 }

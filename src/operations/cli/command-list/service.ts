@@ -7,6 +7,7 @@ const loadBackup = () => import('../commands/backup-command.js')
 const loadRestore = () => import('../commands/restore-command.js')
 const loadVerifyData = () => import('../commands/verify-data-command.js')
 const loadStandby = () => import('../commands/standby-commands.js')
+const loadNodes = () => import('../commands/node-commands.js')
 const loadStorage = () => import('../commands/storage-commands.js')
 const loadTop = () => import('../commands/top-command.js')
 const loadDoctor = () => import('../commands/doctor.js')
@@ -83,6 +84,27 @@ export const serviceCommands: readonly Command[] = [
     options: { 'hold-queue': 'boolean' },
     needsFiles: true,
     run: async (call) => (await loadStandby()).restore(call),
+  },
+  {
+    name: 'node list',
+    usage: '',
+    summary: 'list the daemons that work on the database of PostgreSQL, with their state and entries',
+    options: {},
+    run: async (call) => (await loadNodes()).list(call),
+  },
+  {
+    name: 'node drain',
+    usage: 'NAME [--no-wait]',
+    summary: 'move the entries of a daemon to the others, so that it may be stopped; it takes no new mail then',
+    options: { 'no-wait': 'boolean' },
+    run: async (call) => (await loadNodes()).drain(call),
+  },
+  {
+    name: 'node remove',
+    usage: 'NAME',
+    summary: 'forget a daemon that does not come back',
+    options: {},
+    run: async (call) => (await loadNodes()).remove(call),
   },
   {
     name: 'storage copy',

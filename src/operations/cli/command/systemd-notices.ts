@@ -43,6 +43,7 @@ export class SystemdNotices {
     }, STATUS_INTERVAL)
     if (this.beatInterval === null) return
     const beat = (): void => this.socket.send('WATCHDOG=1')
+    this.watchdog?.stop()
     this.watchdog = startWatchdog({ interval: this.beatInterval, probe: probeWriter, beat })
   }
 
@@ -59,14 +60,24 @@ export class SystemdNotices {
 
   /** The watchdog goes on until `close`. */
   notifyStopping(): void {
-    clearInterval(this.timer)
-    this.watchdog?.stopProbes()
+    this.suspend()
     this.socket.send('STOPPING=1', 'STATUS=stopping')
+  }
+
+  /** The daemon starts again in this process. The watchdog goes on. */
+  notifyRejoining(): void {
+    this.suspend()
+    this.socket.send('STATUS=joining the other nodes again')
   }
 
   close(): void {
     this.watchdog?.stop()
     this.socket.close()
+  }
+
+  private suspend(): void {
+    clearInterval(this.timer)
+    this.watchdog?.stopProbes()
   }
 
   private sendStatus(...lines: readonly string[]): void {

@@ -17,7 +17,7 @@ import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
-import { type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
+import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
 import { explainListenerFault } from '../command/listener-fault.js'
 import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
@@ -44,36 +44,63 @@ export async function serve(
   const { log, logTail, addressHider } = openLogOfDaemon(config, journal)
   const systemd = new SystemdNotices(env, log)
   const stopped = waitForSignal()
-  const taken = Promise.withResolvers<null>()
-  const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
   const upgrade = {
     keepCopy: !flagOption(options, 'no-copy'),
     onProgress: (status: string) => systemd.notifyUpgrading(status),
   }
-  const daemon = await startDaemon({
-    ...{ config, clock, log, logTail, addressHider, upgrade },
-    ...{ loadsAhead: true, onTaken: () => taken.resolve(null) },
-    ...daemonOptions,
-  }).catch((error: unknown) => Promise.reject(explainListenerFault(error, config)))
-  const { data_dir: dataDir } = config.service
-  const report = createReporter(dataDir, log)
-  // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
-  const publish = startPublishing({ config, written }, log)
-  report(null)
+  const parts = { clock, log, logTail, addressHider, upgrade, loadsAhead: true, ...daemonOptions }
+  const runner = new DaemonRunner({ parts, log, systemd, reload, reloads: listenForReloads(), stopped })
   warnOfShortNames(log, shortNames)
-  const listening = logEndpoints(log, daemon, dataDir)
-  reloads.use(createReloader({ log, daemon, reload, report, onReloaded: publish, systemd }))
-  systemd.notifyReady(listening, daemon)
-  const signal = await Promise.race([stopped, taken.promise])
-  reloads.use(() => undefined)
-  log.info({ signal }, 'stopping')
-  systemd.notifyStopping()
-  await daemon.stop()
-  log.info('stopped')
+  for (let loaded: Loaded | null = { config, written }; loaded !== null; ) loaded = await runner.run(loaded)
   systemd.close()
-  if (signal === null) throw new CommandFailed('another daemon works on the database: this one has ended')
+}
+
+interface RunnerDeps {
+  readonly parts: Omit<DaemonOptions, 'config' | 'onTaken'>
+  readonly log: Log
+  readonly systemd: SystemdNotices
+  readonly reload: () => LoadedConfig
+  readonly reloads: ReturnType<typeof listenForReloads>
+  /** Resolves to the signal that ends the process. */
+  readonly stopped: Promise<string>
+}
+
+/** Runs the daemon, and again with what was loaded last if another node has adopted it meanwhile. */
+class DaemonRunner {
+  constructor(private readonly deps: RunnerDeps) {}
+
+  /** Resolves to the settings to go on with, or to null if a signal came. */
+  async run(loaded: Loaded): Promise<Loaded | null> {
+    const { parts, log, systemd, stopped, reloads } = this.deps
+    const { config } = loaded
+    const { data_dir: dataDir } = config.service
+    const taken = Promise.withResolvers<null>()
+    const daemon = await startDaemon({ ...parts, config, onTaken: () => taken.resolve(null) }).catch((error: unknown) =>
+      Promise.reject(explainListenerFault(error, config)),
+    )
+    const report = createReporter(dataDir, log)
+    // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
+    const publish = startPublishing(loaded, log)
+    let last = loaded
+    const onReloaded = (next: Loaded): void => {
+      last = next
+      publish(next)
+    }
+    report(null)
+    const listening = logEndpoints(log, daemon, dataDir)
+    reloads.use(createReloader({ log, daemon, reload: this.deps.reload, report, onReloaded, systemd }))
+    systemd.notifyReady(listening, daemon)
+    const signal = await Promise.race([stopped, taken.promise])
+    reloads.use(() => undefined)
+    log.info({ signal }, signal === null ? 'stopping, to join the other nodes again' : 'stopping')
+    if (signal === null) systemd.notifyRejoining()
+    else systemd.notifyStopping()
+    await daemon.stop()
+    log.info('stopped')
+    return signal === null ? last : null
+  }
 }
 
 function openLogOfDaemon(config: Config, journal: boolean) {

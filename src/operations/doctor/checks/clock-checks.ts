@@ -1,4 +1,7 @@
-/** Checks the clock: whether the system keeps it synchronized, or else against the field Date of a web server. */
+/**
+ * Checks the clock: whether the system keeps it synchronized, or else against the field Date of a web server; and against
+ * the clock of a database server, by which nodes judge each other.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { errorMessageOf } from '../../../base/platform/errors.js'
@@ -17,6 +20,25 @@ export const clockChecks: readonly Check[] = [
 ]
 
 async function checkClock(deps: CheckDeps): Promise<readonly Judgement[]> {
+  return [...(await checkSystem(deps)), ...(await checkAgainstServer(deps))]
+}
+
+/** Events are dated by a node, and leases end by the clock of the server. */
+async function checkAgainstServer({ config, read, clock }: CheckDeps): Promise<readonly Judgement[]> {
+  if (config.storage.url === '' || read === null) return []
+  const began = clock()
+  const [row] = await read<{ now: number }>(
+    'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+    [],
+  )
+  if (row === undefined) return []
+  const offset = (began + clock()) / 2 - row.now
+  if (Math.abs(offset) < WARN_OFFSET) return [good('clock of PostgreSQL', `${formatSeconds(Math.abs(offset))} s off`)]
+  const text = `this clock is ${formatSeconds(Math.abs(offset))} s ${offset < 0 ? 'behind' : 'ahead of'} that of the database server`
+  return [warning('clock of PostgreSQL', text, commands)]
+}
+
+async function checkSystem(deps: CheckDeps): Promise<readonly Judgement[]> {
   const isSynchronized = await deps.readClockState()
   if (isSynchronized === true) return [good('clock', 'the system keeps the clock synchronized')]
   const url = deps.config.doctor.time_url

@@ -99,6 +99,7 @@ export const codeOfRefusal: Readonly<Record<RefusalKind, ErrorCode>> = {
   'spf-not-proved': 'spf_verification_failed',
   'no-answer': 'gateway_timeout',
   'storage-full': 'service_unavailable',
+  draining: 'service_unavailable',
   unavailable: 'service_unavailable',
 }
 

@@ -146,7 +146,7 @@ function buildApp(deps: RestApiDeps, { connections, isProxy, lines, spool, bodie
   })
   return new ApiApp({
     keys: new KeyIdentities(apiKeyCache, limits, isProxy, clock),
-    readiness: new Readiness(hasDiskSpace, probe, clock),
+    readiness: new Readiness(hasDiskSpace, probe, clock, () => database.node.state() !== 'working'),
     accessLog: new AccessLog(log, lines, clock),
     memory: limits.shareByOwner(new MemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,

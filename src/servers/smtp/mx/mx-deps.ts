@@ -20,6 +20,8 @@ export interface MxDeps {
   readonly allowLists: Pick<AllowLists, 'find'>
   readonly greylist: Pick<Greylist, 'applies' | 'check'>
   readonly disk: Pick<DiskGuard, 'hasRoom'>
+  /** New mail belongs to other nodes. If it is absent, it never does. */
+  readonly isDraining?: () => boolean
   /** Shared by all listeners. If it is absent, this listener has only its own limit. */
   readonly memory?: MemoryBudget
   /** Calls `act` after so many milliseconds, unless the returned function cancels it. If it is absent, a timer does. */

@@ -75,10 +75,11 @@ export class MessageReceiver {
   }
 
   /**
-   * `size` is the declared size, or 0 if it is unknown. Null if there is room on the disk, and in memory or in its
-   * queue.
+   * `size` is the declared size, or 0 if it is unknown. Null if the node takes new mail, and there is room on the
+   * disk, and in memory or in its queue.
    */
   findRoomRefusal(size: number): Refusal | null {
+    if (this.gate.isDraining()) return new Refusal('draining', 'this server is about to stop, try again later')
     if (!this.gate.hasDiskSpace()) return new Refusal('storage-full', storageFull.text)
     return size > RESERVE_FROM_BYTES || this.gate.memory.hasRoomFor(size) ? null : this.rules.buildNoRoomRefusal()
   }

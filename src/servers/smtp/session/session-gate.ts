@@ -77,6 +77,8 @@ interface GateDeps {
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly settings: () => SessionSettings
+  /** New mail belongs to other nodes. If it is absent, it never does. */
+  readonly isDraining?: () => boolean
   /** Shared by all listeners. If it is absent, this listener has only its own limit. */
   readonly memory?: MemoryBudget
   /** If it is absent, nothing is measured. */
@@ -119,6 +121,10 @@ export abstract class SessionGate<Deps extends GateDeps = GateDeps, Limits exten
 
   /** False if the disk is nearly full. */
   abstract hasDiskSpace(): boolean
+
+  isDraining(): boolean {
+    return this.deps.isDraining?.() === true
+  }
 
   /** Logs a fault of ours. `session` is the id of its connection. */
   abstract report(error: unknown, session: string): void

@@ -76,6 +76,7 @@ const replies: Readonly<Record<RefusalKind, readonly [code: number, status: stri
   'spf-not-proved': [550, '5.7.1'],
   'no-answer': [451, '4.4.3'],
   'storage-full': [452, '4.3.1'],
+  draining: [451, '4.3.2'],
   unavailable: [421, '4.3.2'],
 }
 

@@ -18,6 +18,8 @@ export interface SubmissionDeps {
   readonly lineWrapper?: Pick<LineWrapper, 'wrap'>
   /** False if the disk is nearly full. */
   hasDiskSpace(): boolean
+  /** New mail belongs to other nodes. If it is absent, it never does. */
+  readonly isDraining?: () => boolean
   /** Shared by all listeners. If it is absent, this listener has only its own limit. */
   readonly memory?: MemoryBudget
   /** If it is absent, nothing is measured. */

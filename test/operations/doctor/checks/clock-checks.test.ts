@@ -71,3 +71,18 @@ t.test('else the field Date of a web server is read', async (t) => {
   t.match(await checkClock(false, url, cert), [{ state: 'ok' }])
   t.match(await checkClock(null, url), [{ state: 'warn', undecided: true }])
 })
+
+t.test('the clock of a database server is compared', async (t) => {
+  const judge = async (offset: number) => {
+    const deps = {
+      config: { ...testConfig({}), storage: { url: 'postgres://posthorn@127.0.0.1/mail' } },
+      clock: () => 1_000_000 + offset,
+      read: async () => [{ now: 1_000_000 }],
+      readClockState: async () => true,
+    }
+    return (await clockChecks[0]?.run(deps as unknown as CheckDeps))?.[1]
+  }
+  t.match(await judge(-1_999), { state: 'ok', text: '2.0 s off' })
+  t.match(await judge(2_000), { state: 'warn', text: /2\.0 s ahead of that of the database server/ })
+  t.match(await judge(-600_000), { state: 'warn', text: /600\.0 s behind that of/ })
+})

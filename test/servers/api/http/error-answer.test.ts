@@ -61,6 +61,7 @@ t.test('every kind of refusal has its documented code and status', async (t) => 
     'spf-not-proved': '400 spf_verification_failed',
     'no-answer': '504 gateway_timeout',
     'storage-full': '503 service_unavailable',
+    draining: '503 service_unavailable',
     unavailable: '503 service_unavailable',
   }
   for (const [kind, expected] of Object.entries(documented)) {

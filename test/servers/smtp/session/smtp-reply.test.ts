@@ -54,6 +54,7 @@ t.test('every kind of refusal has its documented reply', async (t) => {
     'spf-not-proved': '550 5.7.1',
     'no-answer': '451 4.4.3',
     'storage-full': '452 4.3.1',
+    draining: '451 4.3.2',
     unavailable: '421 4.3.2',
   }
   for (const [kind, expected] of Object.entries(documented)) {

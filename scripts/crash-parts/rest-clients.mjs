@@ -9,9 +9,9 @@ import { createClient, readTracked } from '../lib/https-client.mjs'
 
 const BATCH = 5
 
-/** `kind`: { batch, idempotent }. Runs until the signal aborts and, with a key, until the last answer was read. */
-export async function submitByRest(signal, api, kind, ledger) {
-  const client = createClient({ ...api, sockets: 1 })
+/** `kind`: { batch, idempotent }. `open` makes the client. Runs until the signal aborts and, with a key, until the last answer was read. */
+export async function submitByRest(signal, api, kind, ledger, open = createClient) {
+  const client = open({ ...api, sockets: 1 })
   while (!signal.aborted) {
     const numbers = Array.from({ length: kind.batch ? BATCH : 1 }, () => ledger.nextNumber())
     const emails = numbers.map(emailOf)

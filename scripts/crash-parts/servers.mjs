@@ -13,7 +13,7 @@ const STANDBY = 'crash_standby'
 const PAIR = [`cluster_name=${STANDBY}`, `synchronous_standby_names=${STANDBY}`, 'synchronous_commit=on']
 
 /**
- * `url`: for storage.url. `cut` ends the server that takes writes as a crash does, and resolves when there is one again, after
+ * `url`: for storage.url, over a relay; `ports`, `database` and the address of the one that takes writes, `direct`, are without one. `cut` ends the server that takes writes as a crash does, and resolves when there is one again, after
  * `pause` milliseconds without any. Its answers are lost for `muted` milliseconds before: what it commits then, nobody is told.
  * `end` ends all that runs, at once.
  */
@@ -28,6 +28,9 @@ async function openSingle(server) {
   const relay = await openRelay(server.port)
   return {
     url: urlOf([relay]),
+    ports: [server.port],
+    database: DATABASE,
+    direct: () => server.urlOf(DATABASE),
     end: () => endAll([server]),
     cut: async ({ pause, muted }) => {
       await loseAnswers(relay, muted, () => server.stop('immediate'))
@@ -60,6 +63,9 @@ async function openPair(folder, first) {
   let cuts = 0
   return {
     url: urlOf([...relays.values()]),
+    ports: [...relays.keys()],
+    database: DATABASE,
+    direct: () => primary.urlOf(DATABASE),
     end: () => endAll([primary, standby, gone]),
     cut: async ({ pause, muted }) => {
       await gone?.stop('immediate')

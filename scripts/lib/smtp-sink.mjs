@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const END = '\r\n.\r\n'
 
-/** `onMessage` gets the text of each message whose final dot was read, and its recipients, before the reply goes out. */
+/**
+ * `onMessage` gets the text of each message whose final dot was read, its recipients, and the address of the client, before the
+ * reply goes out; it may return another reply.
+ */
 export async function openSink(onMessage, port = 0) {
   const server = createServer((socket) => serve(socket, onMessage)).listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -14,7 +17,7 @@ export async function openSink(onMessage, port = 0) {
 }
 
 function serve(socket, onMessage) {
-  const session = { recipients: [], message: null, line: '' }
+  const session = { recipients: [], message: null, line: '', address: socket.remoteAddress }
   socket.setNoDelay(true)
   socket.on('error', () => undefined)
   socket.write('220 sink.test ESMTP\r\n')
@@ -57,8 +60,9 @@ function takeText(session, text, onMessage) {
   message.tail = seam.slice(1 - END.length)
   if (end === -1) return { reply: '', rest: '' }
   session.message = null
-  onMessage(message.pieces.join('').slice(0, before + end), session.recipients)
-  return { reply: '250 2.0.0 Ok\r\n', rest: seam.slice(end + END.length) }
+  const whole = message.pieces.join('').slice(0, before + end)
+  const reply = onMessage(whole, session.recipients, session.address) ?? '250 2.0.0 Ok'
+  return { reply: `${reply}\r\n`, rest: seam.slice(end + END.length) }
 }
 
 function replyTo(verb) {

@@ -52,3 +52,15 @@ export async function findUnknownPlans(
     .filter(({ plan }) => limitsOfPlan(plans, plan) === undefined)
     .map(({ id, plan }) => ({ id, plan }))
 }
+
+/** Requests come to any node, and each counts for itself, so each allows its share of what a plan allows. */
+export function shareOfNode(limits: PlanLimits, nodes: number): PlanLimits {
+  if (nodes === 1) return limits
+  const shares = sharedLimits.flatMap((name) => {
+    const limit = limits[name]
+    return limit === undefined ? [] : [[name, Math.ceil(limit / nodes)]]
+  })
+  return { ...limits, ...Object.fromEntries(shares) }
+}
+
+const sharedLimits = ['requests_per_second', 'burst', 'requests_per_minute', 'requests_per_day'] as const

@@ -1,7 +1,8 @@
 /**
  * The limits of workspaces: plans, request rates of all listeners, email quotas, inbound bytes, shares of memory.
  *
- * The request counts of the day are saved once a minute and at the stop.
+ * The request counts of the day are saved once a minute and at the stop. Several nodes divide the rates of requests among
+ * them; quotas of emails are exact over all nodes.
  */
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import type { PlanLimits } from '../../../base/config/plans.js'
@@ -14,7 +15,7 @@ import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import type { OperatorWorkspaceCache } from '../workspace/operator-workspace.js'
 import type { WorkspaceDirectory } from '../workspace/workspace-directory.js'
 import { InboundBytes } from './inbound-bytes.js'
-import { findUnknownPlans, WorkspacePlans } from './plans.js'
+import { findUnknownPlans, shareOfNode, WorkspacePlans } from './plans.js'
 import { EmailCharger } from './quota.js'
 import { RateLimit } from './rate-limit.js'
 import { DailyRequests } from './rate-limit-days.js'
@@ -66,7 +67,8 @@ export class WorkspaceLimits {
     const limits = (): LimitsConfig => settings().limits
     const plans = new WorkspacePlans(workspaces, limits)
     this.plans = plans
-    this.requests = new RateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: workspaces.ownerOf, days })
+    const limitsOf = (id: string): PlanLimits => shareOfNode(plans.find(id).limits, database.node.countLiving())
+    this.requests = new RateLimit({ limitsOf, meterOf: workspaces.ownerOf, days })
     this.charger = new EmailCharger(read, plans, () => limits().domain_emails_per_day)
     this.inboundBytes = new InboundBytes({ ...deps, read, plans, settings: limits })
     this.timer = setInterval(() => void this.save(), SAVE_INTERVAL).unref()

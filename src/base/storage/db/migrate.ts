@@ -18,6 +18,16 @@ const migrationTable = 'kysely_migration'
  */
 export type Migrations = Readonly<Record<string, readonly string[]>>
 
+/** A program of the version before works on a schema that such a migration has changed. */
+export function isExpansion(name: string): boolean {
+  return /^\d{4}-expand-/.test(name)
+}
+
+/** It removes what no program needs any more once all are of this version. */
+export function isContraction(name: string): boolean {
+  return /^\d{4}-contract-/.test(name)
+}
+
 /** Called before and after each migration. `milliseconds` is null when it begins. */
 type OnMigration = (name: string, milliseconds: number | null) => void
 

@@ -47,6 +47,15 @@ export class UnfinishedCopy extends Error {
   }
 }
 
+/** Nodes of another version cannot go on with the schema that this version needs. */
+export class OtherVersions extends Error {
+  override name = 'OtherVersions'
+
+  constructor(migration: string, nodes: readonly string[]) {
+    super(`the migration ${migration} needs all other nodes to be stopped: ${nodes.join(', ')} work on the database`)
+  }
+}
+
 /** Another daemon works on the database. */
 export class DatabaseTaken extends StorageFault {
   override name = 'DatabaseTaken'

@@ -140,12 +140,15 @@ interface ServeOptions {
   readonly under?: readonly string[]
   /** Milliseconds that clients and attempts get at shutdown, instead of the program's. */
   readonly patience?: { readonly listeners: number; readonly delivery: number }
+  /** The compiled main file of another build. */
+  readonly program?: string
 }
 
 /** Resolves once it serves; killed when the test ends. */
 export async function serve(t: Test, { file }: Installation, options: ServeOptions = {}): Promise<Daemon> {
-  const { under = [], patience } = options
-  const begun = patience === undefined ? [main, 'serve', '--config', file] : [impatient, file, JSON.stringify(patience)]
+  const { under = [], patience, program: started = main } = options
+  const begun =
+    patience === undefined ? [started, 'serve', '--config', file] : [impatient, file, JSON.stringify(patience)]
   const [program = '', ...words] = [...under, 'env', ...plainNode(...begun)]
   // A process group of its own: the program that it runs under ends with it.
   const child = spawn(program, words, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -118,7 +118,7 @@ interface PacesDeps {
 }
 
 /** Wires the paces of providers: a steady clock, metrics, and what was learned before the last stop. */
-async function openPaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Promise<Paces> {
+async function openPaces({ database: { read, commit, node }, clock, log, observers }: PacesDeps): Promise<Paces> {
   const timer = {
     now: () => performance.now(),
     after: (milliseconds: number, run: () => void) => {
@@ -126,7 +126,8 @@ async function openPaces({ database: { read, commit }, clock, log, observers }: 
       return () => clearTimeout(timeout)
     },
   }
-  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  const onRefused = observers?.onPaceRefused ?? (() => undefined)
+  const paces = new Paces({ read, commit, node: node.name, clock, log, timer, onRefused })
   await paces.load()
   observers?.watchPaces(() => paces.list())
   return paces

@@ -140,8 +140,11 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'it begins at the end of an index and goes no further than its limit',
   },
   {
-    statement: 'select "provider", "source" from "provider_paces" where "reset" = 1 limit ?',
-    because: 'an index of its own that is empty but for a moment',
+    statement:
+      'select "provider", "source", "sessions", "ceiling", "ceiling_at", "messages", "messages_at", "rate", ' +
+      '"rate_refused_at", "pause_kind", "pause_reply", "pause_since", "pause_until", "pause_probes", "updated_at", ' +
+      '"reset" from "provider_paces" where "reset" = 0 and "node" = ? order by "updated_at" desc limit ?',
+    because: 'read once at the start: at most 10,000 rows of each node',
   },
   {
     statement: 'select "seq", "created_at" from "events" order by "seq" limit ?',

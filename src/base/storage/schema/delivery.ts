@@ -11,12 +11,12 @@ const paces = [
     messages integer, messages_at integer, rate integer, rate_refused_at integer not null,
     pause_kind text check (pause_kind in ('rate', 'block')), pause_reply text,
     pause_since integer, pause_until integer, pause_probes integer,
-    updated_at integer not null, reset integer not null check (reset in (0, 1)),
-    primary key (provider, source)) strict, without rowid`,
+    updated_at integer not null, reset integer not null check (reset in (0, 1)), node text not null default '',
+    primary key (provider, source, node)) strict, without rowid`,
   // Lists what was learned, the newest first.
   'create index provider_paces_by_change on provider_paces (updated_at) where reset = 0',
   // Finds what the operator has asked to forget.
-  'create index reset_provider_paces on provider_paces (provider, source) where reset = 1',
+  'create index reset_provider_paces on provider_paces (node, provider, source) where reset = 1',
 
   // How far the warm-up of a new source address or domain has come at each provider.
   `create table warm_ups (

@@ -15,6 +15,7 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
+import type { Generated } from 'kysely'
 import type { BreakerCountsTable, BreakerStatesTable } from './breaker-tables.js'
 import type {
   BroadcastCountsTable,
@@ -217,6 +218,8 @@ interface DoctorFindingsTable {
 
 /** The rows belong to the installation, and to no workspace. A provider that has never refused anything for its pace has no row. */
 interface ProviderPacesTable {
+  /** The node that has learned it. The database fills it in. */
+  node: Generated<string>
   /** An id of the known providers, the registrable domain of the MX hosts, or the host and port of a route. */
   provider: string
   /** One of our addresses. Empty if the system chooses it. */

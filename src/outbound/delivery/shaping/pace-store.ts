@@ -14,7 +14,7 @@ import { MAX_PAUSE } from './pause.js'
 /** The most rows, and the most paces in memory. */
 export const MAX_PACES = 10_000
 
-export type PaceRow = Selectable<Tables['provider_paces']>
+export type PaceRow = Omit<Selectable<Tables['provider_paces']>, 'node'>
 
 const columns = [
   'provider',
@@ -35,7 +35,7 @@ const columns = [
   'reset',
 ] as const satisfies readonly (keyof PaceRow)[]
 
-/** Reads the rows that changed last first, without those that were reset. */
+/** Reads the rows of all nodes that changed last first, without those that were reset. */
 export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('provider_paces')
@@ -45,8 +45,14 @@ export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-export const resetPaces = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('provider_paces').select(['provider', 'source']).where('reset', '=', sql.lit(1)).limit(MAX_PACES),
+/** Of this node, which alone knows that it has forgotten them. */
+export const resetPaces = prepareRead<{ node: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('provider_paces')
+    .select(['provider', 'source'])
+    .where('node', '=', slot('node'))
+    .where('reset', '=', sql.lit(1))
+    .limit(MAX_PACES),
 )
 
 /** Marks the rows of a provider. The daemon forgets their paces when it notices. */
@@ -54,8 +60,12 @@ export const resetProvider = prepareWrite<{ provider: string }>(({ db, slot }) =
   db.updateTable('provider_paces').set({ reset: 1 }).where('provider', '=', slot('provider')),
 )
 
-export const removePace = prepareWrite<PaceId>(({ db, slot }) =>
-  db.deleteFrom('provider_paces').where('provider', '=', slot('provider')).where('source', '=', slot('source')),
+export const removePace = prepareWrite<PaceId & { readonly node: string }>(({ db, slot }) =>
+  db
+    .deleteFrom('provider_paces')
+    .where('provider', '=', slot('provider'))
+    .where('source', '=', slot('source'))
+    .where('node', '=', slot('node')),
 )
 
 /** Stores a pace. A mark of the operator stays. */
@@ -64,7 +74,7 @@ const upsertPace = prepareWrite<PaceRow>(({ db, slots }) => {
   return db
     .insertInto('provider_paces')
     .values(slots(columns))
-    .onConflict((conflict) => conflict.columns(['provider', 'source']).doUpdateSet(changing))
+    .onConflict((conflict) => conflict.columns(['provider', 'source', 'node']).doUpdateSet(changing))
 })
 
 interface StoredAt {
@@ -97,9 +107,19 @@ interface StoredPace {
   readonly state: PaceState
 }
 
-/** Reads the paces at the start of the process. `at` is the present time. */
-export async function restorePaces(read: Read, now: StoredAt): Promise<readonly StoredPace[]> {
-  return (await pacesByChange(read, { limit: MAX_PACES }))
+const ownPacesByChange = prepareRead<{ node: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('provider_paces')
+    .select(columns)
+    .where('reset', '=', sql.lit(0))
+    .where('node', '=', slot('node'))
+    .orderBy('updated_at', 'desc')
+    .limit(slot('limit')),
+)
+
+/** Reads the paces of a node at the start of the process. `at` is the present time. */
+export async function restorePaces(read: Read, node: string, now: StoredAt): Promise<readonly StoredPace[]> {
+  return (await ownPacesByChange(read, { node, limit: MAX_PACES }))
     .toReversed()
     .map((row) => ({ id: { provider: row.provider, source: row.source }, state: toState(row, now) }))
 }

@@ -37,6 +37,8 @@ const WRITE_DELAY = 3_000
 interface PacesDeps extends Store {
   readonly clock: Clock
   readonly log: Log
+  /** The name of this node. */
+  readonly node: string
   readonly timer: Omit<PaceTimer, 'toWall'>
   readonly onRefused: (id: PaceId, signal: PaceSignal) => void
 }
@@ -61,9 +63,9 @@ export class Paces {
 
   /** Loads what was learned before the last stop. */
   async load(): Promise<void> {
-    const { read, clock, timer } = this.deps
+    const { read, node, clock, timer } = this.deps
     const at = clock()
-    for (const { id, state } of await restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
+    for (const { id, state } of await restorePaces(read, node, { offset: at - timer.now(), at })) this.add(id, state)
   }
 
   /** Sets a listener for the moment when an entry that waits in memory may find room. */
@@ -118,7 +120,7 @@ export class Paces {
 
   private async tryReadReset(): Promise<readonly PaceId[]> {
     try {
-      return await resetPaces(this.deps.read, {})
+      return await resetPaces(this.deps.read, { node: this.deps.node })
     } catch (error) {
       this.deps.log.error({ err: error }, 'the paces of providers could not be read')
       return []
@@ -167,14 +169,14 @@ export class Paces {
 
   /** Writes the marked paces. What a fault keeps from being written is written with the next change. */
   private async tryWrite(reset: readonly PaceId[]): Promise<void> {
-    const { clock, commit, log, timer } = this.deps
+    const { clock, commit, node, log, timer } = this.deps
     const changed = [...this.changed].filter((control) => this.controls.peek(keyOf(control.id)) === control)
     const removed = [...this.removed].filter(({ id }) => !this.controls.has(keyOf(id)))
     this.changed.clear()
     this.removed.clear()
     const offset = clock() - timer.now()
     const stored = changed.map(({ id, state }) => storePace(id, state, { offset, at: clock() }))
-    const writes = [...[...reset, ...removed.map(({ id }) => id)].map((id) => removePace(id)), ...stored]
+    const writes = [...[...reset, ...removed.map(({ id }) => id)].map((id) => removePace({ ...id, node })), ...stored]
     if (writes.length === 0) return
     try {
       await commit(writes)

@@ -29,7 +29,7 @@ import type {
   AcmeChallengesTable,
   AcmeNamesTable,
 } from './certificate-tables.js'
-import type { Flag, Json, Timestamp } from './columns.js'
+import type { Flag, Json, Slot, Timestamp } from './columns.js'
 import type {
   AudienceRemovalsTable,
   AudiencesTable,
@@ -101,10 +101,11 @@ interface ServiceStateTable {
   value: string
 }
 
-/** How often each table that caches hold was changed. Triggers count. */
+/** How often each table that caches hold was changed, which triggers count, and how often commands announced a change. */
 interface ChangesTable {
   table_name: string
   number: number
+  slot: Slot
 }
 
 export interface Tables {

@@ -30,7 +30,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ id: string }>()
   await app.waitUntilSettled(id)
   const today = app.now() - (app.now() % DAY)
-  const [workspaceId, links] = [app.workspaceId, 'insert into link_metrics values (?, ?, ?, ?, ?, 2, ?, ?)']
+  const [workspaceId, links] = [app.workspaceId, 'insert into link_metrics values (?, ?, ?, ?, ?, 2, ?, ?, 0)']
   await app.daemon.database.commit([
     { sql: links, parameters: [workspaceId, '', today, HOSTILE, 7, today, today] },
     ...Array.from({ length: 60 }, (_, place) => ({
@@ -38,7 +38,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
       parameters: [workspaceId, '', today, `https://x.test/${place}`, 3, today, today],
     })),
     {
-      sql: `insert into usage values (?, 'sms-sent', ?, 42), (?, 'sms-segments', ?, 51)`,
+      sql: `insert into usage values (?, 'sms-sent', ?, 42, 0), (?, 'sms-segments', ?, 51, 0)`,
       parameters: [workspaceId, today, workspaceId, today],
     },
   ])

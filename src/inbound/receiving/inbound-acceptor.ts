@@ -58,7 +58,7 @@ export interface AcceptorDeps {
   /** It scores any other message that all recipients refuse if it is spam. */
   readonly earlyScorer: Pick<EarlyScorer, 'isSpamForAll'>
   /** Stored bytes of workspaces, and of the service, which stores reports. */
-  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
+  readonly inboundBytes: Pick<InboundBytes, 'requireRoom'>
   readonly processor: Pick<InboundProcessor, 'onStored'>
 }
 

@@ -19,7 +19,7 @@ import {
   toProcessed,
   toUnprocessed,
 } from '../../records/messages/inbound/inbound-record.js'
-import { heldBytesOf, type InboundBytes, requireRoom } from '../../workspaces/accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
 import type { ReceivedMessage } from './authentication/received-message.js'
 import type { ResultField } from './authentication/result-fields.js'
 import { withTrace } from './authentication/trace-fields.js'
@@ -53,7 +53,7 @@ export function buildCopy(source: CopySource): InboundCopy {
 
 interface StoreDeps {
   readonly commits: Pick<GatheredCommits, 'commit'>
-  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
+  readonly inboundBytes: Pick<InboundBytes, 'requireRoom'>
   readonly log: Pick<Log, 'info' | 'error'>
 }
 
@@ -70,8 +70,8 @@ export async function storeCopies(
 ): Promise<boolean> {
   const rooms: Write[] = []
   for (const { email } of copies) {
-    const limit = await inboundBytes.limitNow(email.workspace_id)
-    if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: heldBytesOf(email), limit }))
+    const room = await inboundBytes.requireRoom(email)
+    if (room !== null) rooms.push(room)
   }
   if (processed !== null && (await storeProcessed({ commits, log }, rooms, copies, processed, session))) return true
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))

@@ -2,6 +2,7 @@
 
 import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
+import { maxSlots } from '../../base/storage/db/max-slots.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables/breaker-tables.js'
@@ -30,10 +31,13 @@ export async function ownerScopeOf(read: Read, workspaceId: string): Promise<Sco
   return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }
 }
 
+/** The database fills the slot in. */
+export type CountedOutcomes = Omit<BreakerCountsTable, 'slot'>
+
 const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
 
 /** Adds nothing if the workspace, whose rows are being erased, or the owner of the sums was deleted. */
-export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
+export const addCounts = prepareWrite<CountedOutcomes>(({ db, slot }) =>
   db
     .insertInto('breaker_counts')
     .columns(columns)
@@ -48,7 +52,7 @@ export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
         ),
     )
     .onConflict((conflict) =>
-      conflict.columns(['workspace_id', 'scope', 'subject', 'bucket']).doUpdateSet((eb) => ({
+      conflict.columns(['workspace_id', 'scope', 'subject', 'bucket', 'slot']).doUpdateSet((eb) => ({
         settled: eb('breaker_counts.settled', '+', eb.ref('excluded.settled')),
         bounced: eb('breaker_counts.bounced', '+', eb.ref('excluded.bounced')),
         complained: eb('breaker_counts.complained', '+', eb.ref('excluded.complained')),
@@ -57,7 +61,7 @@ export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
 )
 
 /** The quarters of an hour in a week, and the one that has begun. */
-const MAX_ROWS = 673
+const MAX_BUCKETS = 673
 
 const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
   db
@@ -69,7 +73,7 @@ const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
         .where('scope', '=', slot('scope'))
         .where('subject', '=', slot('subject'))
         .where('bucket', '>', slot('since'))
-        .limit(MAX_ROWS)
+        .limit(MAX_BUCKETS * maxSlots())
         .as('rows'),
     )
     .select((eb) => [
@@ -79,7 +83,7 @@ const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
     ]),
 )
 
-/** Sums at most 96 and 672 rows. A quarter of an hour leaves a window at the moment when its beginning does. */
+/** Sums at most 96 and 672 rows of each writer. A quarter of an hour leaves a window at the moment when its beginning does. */
 export async function readFigures(
   read: Read,
   { workspaceId, scope, subject }: ScopeRef,
@@ -132,14 +136,14 @@ const removeOld = prepareWrite<Old>(({ db, slot }) =>
     .deleteFrom('breaker_counts')
     .where((eb) =>
       eb(
-        eb.refTuple('workspace_id', 'scope', 'subject', 'bucket'),
+        eb.refTuple('workspace_id', 'scope', 'subject', 'bucket', 'slot'),
         'in',
         eb
           .selectFrom('breaker_counts')
-          .select(['workspace_id', 'scope', 'subject', 'bucket'])
+          .select(['workspace_id', 'scope', 'subject', 'bucket', 'slot'])
           .where('bucket', '<', slot('before'))
           .limit(BATCH_SIZE)
-          .$asTuple('workspace_id', 'scope', 'subject', 'bucket'),
+          .$asTuple('workspace_id', 'scope', 'subject', 'bucket', 'slot'),
       ),
     ),
 )

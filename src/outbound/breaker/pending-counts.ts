@@ -4,9 +4,8 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
-import type { BreakerCountsTable } from '../../base/storage/tables/breaker-tables.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
+import { type CountedOutcomes, OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
 
 /** Milliseconds of one bucket. */
 export const COUNT_BUCKET = 900_000
@@ -55,7 +54,7 @@ interface CountingDeps {
 }
 
 export class PendingCounts {
-  private pending = new Map<string, BreakerCountsTable>()
+  private pending = new Map<string, CountedOutcomes>()
   private failures = 0
 
   constructor(private readonly deps: CountingDeps) {}
@@ -102,7 +101,7 @@ export class PendingCounts {
   }
 
   /** Returns all pending counts and clears them. */
-  take(): readonly BreakerCountsTable[] {
+  take(): readonly CountedOutcomes[] {
     const taken = [...this.pending.values()]
     this.pending = new Map()
     this.failures = 0
@@ -110,7 +109,7 @@ export class PendingCounts {
   }
 
   /** Adds counts again that the database did not take. */
-  putBack(counts: readonly BreakerCountsTable[]): void {
+  putBack(counts: readonly CountedOutcomes[]): void {
     for (const one of counts) {
       this.failures += one.bounced + one.complained
       this.add(one)
@@ -128,13 +127,13 @@ export class PendingCounts {
     }
   }
 
-  private isOwnersSum(one: BreakerCountsTable, workspaceId: string, scope: ScopeRef['scope']): boolean {
+  private isOwnersSum(one: CountedOutcomes, workspaceId: string, scope: ScopeRef['scope']): boolean {
     return (
       scope === 'workspace' && one.subject === OWNER_SUBJECT && one.workspace_id === this.deps.ownerOf?.(workspaceId)
     )
   }
 
-  private add(counts: BreakerCountsTable): void {
+  private add(counts: CountedOutcomes): void {
     const { workspace_id, scope, subject, bucket, settled, bounced, complained } = counts
     const key = `${workspace_id} ${scope} ${subject} ${bucket}`
     const known = this.pending.get(key)

@@ -89,7 +89,8 @@ const findCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
     .selectFrom('broadcast_counts')
     .select('recipients')
     .where('broadcast_id', '=', slot('id'))
-    .where('workspace_id', '=', slot('workspaceId')),
+    .where('workspace_id', '=', slot('workspaceId'))
+    .limit(1),
 )
 
 /** Throws a Refusal `not-found` unless the broadcast exists, or was deleted and had recipients. */

@@ -13,7 +13,7 @@ import type { Tables } from '../../base/storage/tables/tables.js'
 import { percentageOf, type Rates, ratesOf } from '../../records/metrics/summary.js'
 import type { Broadcast, BroadcastRef, BroadcastSummary } from './broadcast-records.js'
 
-type CountColumn = Exclude<keyof Tables['broadcast_counts'], 'broadcast_id' | 'workspace_id'>
+type CountColumn = Exclude<keyof Tables['broadcast_counts'], 'broadcast_id' | 'workspace_id' | 'slot'>
 export type BroadcastCounts = Pick<Tables['broadcast_counts'], CountColumn>
 
 const noCounts: BroadcastCounts = {
@@ -34,7 +34,7 @@ const noCounts: BroadcastCounts = {
 const selectCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_counts')
-    .select(keysOf(noCounts))
+    .select((eb) => keysOf(noCounts).map((column) => eb.fn.sum<number | null>(column).as(column)))
     .where('broadcast_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -83,7 +83,10 @@ export interface BroadcastResource extends ListedBroadcast {
 
 /** Returns the counts of a broadcast; zeros if the broadcast is gone. */
 export async function readTotals(read: Read, ref: BroadcastRef): Promise<Totals> {
-  return toTotals((await selectCounts(read, ref))[0] ?? noCounts)
+  const [sums] = await selectCounts(read, ref)
+  const counts = { ...noCounts }
+  for (const column of keysOf(noCounts)) counts[column] = sums?.[column] ?? 0
+  return toTotals(counts)
 }
 
 export async function toListedBroadcast(read: Read, broadcast: BroadcastSummary): Promise<ListedBroadcast> {

@@ -87,13 +87,31 @@ async function cursorOf(
 type FilteredCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
 
 const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('email_counts').select(['status', 'count', 'listed']).where('workspace_id', '=', slot('workspaceId')),
+  db
+    .selectFrom('email_counts')
+    .select((eb) => ['status', eb.fn.sum<number>('count').as('count'), eb.fn.sum<number>('listed').as('listed')])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .groupBy('status'),
 )
+
+const broadcastColumns = [
+  ...([
+    'recipients',
+    'scheduled',
+    'queued',
+    'sent',
+    'delivered',
+    'bounced',
+    'failed',
+    'cancelled',
+    'complained',
+  ] as const),
+]
 
 const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_counts')
-    .selectAll()
+    .select((eb) => broadcastColumns.map((column) => eb.fn.sum<number | null>(column).as(column)))
     .where('broadcast_id', '=', slot('broadcastId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -12,12 +12,14 @@ const columns = ['sent', 'delivered', 'complained', 'bounced', 'failed', 'unique
 const bucketsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
   db
     .selectFrom('email_metrics')
-    .select(['bucket', ...columns])
+    .select('bucket')
+    .select((eb) => columns.map((column) => eb.fn.sum<number>(column).as(column)))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
     .where('tag', '=', slot('tag'))
     .where('bucket', '>=', slot('start'))
     .where('bucket', '<', slot('end'))
+    .groupBy('bucket')
     .orderBy('bucket')
     .limit(MAX_BUCKETS),
 )

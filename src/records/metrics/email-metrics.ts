@@ -35,7 +35,7 @@ const sumsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
     .where('bucket', '<', slot('end')),
 )
 
-const emailsOfBucket = sql<number>`${sql.raw(statuses.join(' + '))}`
+const emailsOfBucket = sql<number>`sum(${sql.raw(statuses.join(' + '))})`
 
 const totalsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
   db
@@ -46,6 +46,7 @@ const totalsOfRange = prepareLongRead<BucketRange>()(({ db, slot }) =>
     .where('tag', '=', slot('tag'))
     .where('bucket', '>=', slot('start'))
     .where('bucket', '<', slot('end'))
+    .groupBy('bucket')
     .orderBy('bucket')
     .limit(MAX_BUCKETS),
 )

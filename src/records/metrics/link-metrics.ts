@@ -3,7 +3,8 @@
  *
  * The time does not grow with the number of URLs: an index gives the most clicked ones of each day, and only the
  * leaders by these counts are added up over all days. So the list is exact among the URLs that are in the first 200 of
- * some day (500 of each in up to 40 days). A URL that never is may be missing, even if it has clicks on many days.
+ * some day (500 of each in up to 40 days). A URL that never is may be missing, even if it has clicks on many days. Where
+ * several writers count, the first ones of a day are those of its rows, of which a URL may have one for each writer.
  */
 
 import { DAY } from '../../base/platform/time-units.js'
@@ -108,6 +109,8 @@ async function addUp(read: Read, { workspaceId, domain, days, urls }: SumRequest
     const [sum] = await sumsOfLink(read, { workspaceId, domain, url, days: list })
     const { clicks, unique_clicks, first_clicked_at, last_clicked_at } = sum ?? {}
     if (clicks == null || unique_clicks == null || first_clicked_at == null || last_clicked_at == null) continue
+    // All were taken back, by another writer than the one that had counted them.
+    if (clicks <= 0) continue
     sums.push({ url, clicks, unique_clicks, first_clicked_at, last_clicked_at })
   }
   return sums

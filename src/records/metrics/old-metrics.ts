@@ -26,14 +26,14 @@ const removeEmailMetrics = prepareWrite<Old>(({ db, slot }) =>
     .deleteFrom('email_metrics')
     .where((eb) =>
       eb(
-        eb.refTuple('workspace_id', 'domain', 'tag', 'bucket'),
+        eb.refTuple('workspace_id', 'domain', 'tag', 'bucket', 'slot'),
         'in',
         eb
           .selectFrom('email_metrics')
-          .select(['workspace_id', 'domain', 'tag', 'bucket'])
+          .select(['workspace_id', 'domain', 'tag', 'bucket', 'slot'])
           .where(dayOfBucket, '<', slot('day'))
           .limit(BATCH_SIZE)
-          .$asTuple('workspace_id', 'domain', 'tag', 'bucket'),
+          .$asTuple('workspace_id', 'domain', 'tag', 'bucket', 'slot'),
       ),
     ),
 )
@@ -43,7 +43,7 @@ const someOldLinkMetrics = prepareRead<Old>()(({ db, slot }) =>
 )
 
 const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) => {
-  const key = sql`workspace_id, domain, day, url`
+  const key = sql`workspace_id, domain, day, url, slot`
   return db.deleteFrom('link_metrics').where(
     sql<boolean>`(${key}) in (select ${key} from link_metrics
       where ${dayOfLink} < ${slot('day')} limit ${sql.lit(BATCH_SIZE)})`,

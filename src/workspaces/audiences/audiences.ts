@@ -60,13 +60,19 @@ const columns = [
 const selectCounted = (db: typeof queryBuilder) =>
   db
     .selectFrom('audiences')
-    .leftJoin('contact_counts', (join) =>
-      join
-        .onRef('contact_counts.workspace_id', '=', 'audiences.workspace_id')
-        .onRef('contact_counts.list', '=', 'audiences.id'),
-    )
     .select(columns)
-    .select((eb) => eb.fn.coalesce('contact_counts.count', eb.lit(0)).as('contacts_count'))
+    .select((eb) =>
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('contact_counts')
+            .select((inner) => inner.fn.sum<number>('count').as('count'))
+            .whereRef('contact_counts.workspace_id', '=', 'audiences.workspace_id')
+            .whereRef('contact_counts.list', '=', 'audiences.id'),
+          eb.lit(0),
+        )
+        .as('contacts_count'),
+    )
 
 const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   selectCounted(db).where('audiences.workspace_id', '=', slot('workspaceId')).where('audiences.id', '=', slot('id')),

@@ -86,7 +86,7 @@ export async function listContactsBefore(
 const selectCount = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
   db
     .selectFrom('contact_counts')
-    .select('count')
+    .select((eb) => eb.fn.sum<number | null>('count').as('count'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('list', '=', slot('list')),
 )

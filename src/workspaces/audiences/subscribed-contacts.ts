@@ -44,7 +44,10 @@ export async function findSubscribedContact(
 const countsOf = prepareRead<{ workspaceId: string; audienceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('contact_counts')
-    .select(['count as contacts', 'subscribed'])
+    .select((eb) => [
+      eb.fn.sum<number | null>('count').as('contacts'),
+      eb.fn.sum<number | null>('subscribed').as('subscribed'),
+    ])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('list', '=', slot('audienceId')),
 )
@@ -59,5 +62,6 @@ interface AudienceNumbers {
  * (`storage/schema/audiences.ts`).
  */
 export async function countSubscribed(read: Read, workspaceId: string, audienceId: string): Promise<AudienceNumbers> {
-  return (await countsOf(read, { workspaceId, audienceId }))[0] ?? { contacts: 0, subscribed: 0 }
+  const [sums] = await countsOf(read, { workspaceId, audienceId })
+  return { contacts: sums?.contacts ?? 0, subscribed: sums?.subscribed ?? 0 }
 }

@@ -14,7 +14,7 @@ import { randomSecret } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
-import type { Write } from '../../base/storage/db/write.js'
+import { takeTurn, type Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type CachedFile = Tables['cached_files']
@@ -84,12 +84,30 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
   }),
 )
 
-/** Appends a chunk in one commit. `maxBytes` limits the bytes of all files of the workspaces of the owner. */
-export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
-  return [
+interface FileChunk {
+  readonly place: number
+  readonly bytes: Buffer
+}
+
+/** Who may store how much. */
+interface FileRoom {
+  /** See `findOwnerId`. Chunks of one owner are stored in turn. */
+  readonly owner: string
+  /** The bytes of all files of the workspaces of the owner. */
+  readonly maxBytes: number
+}
+
+/** Appends a chunk in one commit. */
+export function appendChunk(
+  file: FileRef,
+  { place, bytes }: FileChunk,
+  { owner, maxBytes }: FileRoom,
+): readonly Write[] {
+  const { workspaceId, key } = file
+  return takeTurn(`files of ${owner}`, [
     growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
     insertChunk({ workspace_id: workspaceId, key, place, bytes }),
-  ]
+  ])
 }
 
 /** Misses if housekeeping has removed the file. */

@@ -8,6 +8,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { WriteConflict } from '../../base/storage/db/write.js'
+import { findOwnerId } from '../accounts/workspace/workspaces.js'
 import {
   appendChunk,
   type CachedFile,
@@ -57,15 +58,19 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
 }
 
 async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncIterable<Buffer>): Promise<void> {
-  let index = 0
+  let place = 0
+  const room = {
+    owner: await findOwnerId(deps.read, file.workspaceId),
+    maxBytes: deps.maxBytes ?? MAX_STORED_BYTES,
+  }
   for await (const chunk of toChunks(bytes)) {
     try {
-      await deps.commit(appendChunk(file, index, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
+      await deps.commit(appendChunk(file, { place, bytes: chunk }, room))
     } catch (error) {
       if (error instanceof WriteConflict) await requireRoom(deps, file.workspaceId, chunk.length)
       throw error
     }
-    index += 1
+    place += 1
   }
 }
 

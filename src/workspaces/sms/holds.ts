@@ -9,9 +9,8 @@ import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prep
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import type { SmsHoldsTable } from '../../base/storage/tables/sms-tables.js'
-import type { Tables } from '../../base/storage/tables/tables.js'
 import { type Actor, operatorActor, recordAuditEntry } from '../accounts/access/audit-log.js'
-import { addIf } from '../accounts/limits/usage.js'
+import { addIf, type UsageRow } from '../accounts/limits/usage.js'
 
 export type PrefixHold = Selectable<SmsHoldsTable>
 type HoldKey = Pick<PrefixHold, 'workspace_id' | 'prefix' | 'held_at'>
@@ -90,20 +89,17 @@ export const insertHold = prepareWrite<Omit<PrefixHold, 'released_at'> & { since
 }, 1)
 
 /** Adds to a bucket of `usage`. Misses if the prefix is held in the workspace `sender`, or in another of its owner. */
-export const addUnlessHeld = prepareWrite<Tables['usage'] & { sender: string; prefix: string; now: number }>(
-  (builder) => {
-    const { db, slot } = builder
-    const hold = db
-      .selectFrom('sms_holds')
-      .select('held_at')
-      .where('workspace_id', 'in', selectSameOwner(slot('sender')))
-      .where('prefix', '=', slot('prefix'))
-      .where('until_at', '>', slot('now'))
-      .where('released_at', 'is', null)
-    return addIf(builder, sql<boolean>`not exists ${hold}`)
-  },
-  1,
-)
+export const addUnlessHeld = prepareWrite<UsageRow & { sender: string; prefix: string; now: number }>((builder) => {
+  const { db, slot } = builder
+  const hold = db
+    .selectFrom('sms_holds')
+    .select('held_at')
+    .where('workspace_id', 'in', selectSameOwner(slot('sender')))
+    .where('prefix', '=', slot('prefix'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null)
+  return addIf(builder, sql<boolean>`not exists ${hold}`)
+}, 1)
 
 const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
   db

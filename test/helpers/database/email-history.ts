@@ -7,7 +7,7 @@ import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
-import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { type Json, parseJson, toJson } from '../../../src/base/storage/tables/columns.js'
 import type { Tag } from '../../../src/base/storage/tables/email-tables.js'
 import { FirstHits } from '../../../src/outbound/tracking/first-hits.js'
 import type { ClickHit, Hit } from '../../../src/outbound/tracking/hit.js'
@@ -267,21 +267,30 @@ export class History {
   private async remember(): Promise<void> {
     const { read } = this.database
     for (const known of this.emails.values()) known.exists = false
-    const emails = await read<KnownEmail>(
-      `select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at,
-        (select json_group_array(case when complained_at is not null then 'complained' when status = 'scheduled'
-          then 'queued' else status end) from recipients where email_id = emails.id) as recipients from emails`,
+    const recipients = await read<{ email_id: string; state: string }>(
+      `select email_id, case when complained_at is not null then 'complained' when status = 'scheduled' then 'queued'
+        else status end as state from recipients`,
       [],
     )
-    for (const known of emails) this.emails.set(known.id, { ...known, exists: true })
-    const hits = await read<KnownHit>(
-      `select id, email_id, type, json_extract(data, '$.machine') as machine, json_extract(data, '$.url') as url
-        from events where type in ('email.opened', 'email.clicked')`,
+    const states = Map.groupBy(recipients, (row) => row.email_id)
+    const emails = await read<Omit<KnownEmail, 'recipients' | 'exists'>>(
+      'select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at from emails',
       [],
     )
-    for (const hit of hits) this.hits.set(hit.id, hit)
+    for (const known of emails) {
+      const ofEmail = (states.get(known.id) ?? []).map(({ state }) => state)
+      this.emails.set(known.id, { ...known, recipients: JSON.stringify(ofEmail), exists: true })
+    }
+    const hits = await read<Omit<KnownHit, 'machine' | 'url'> & { data: Json<{ machine: boolean; url?: string }> }>(
+      `select id, email_id, type, data from events where type in ('email.opened', 'email.clicked')`,
+      [],
+    )
+    for (const { data, ...hit } of hits) {
+      const { machine, url = null } = parseJson(data)
+      this.hits.set(hit.id, { ...hit, machine: machine ? 1 : 0, url })
+    }
     for (const { status, exists } of this.emails.values()) this.words.add(exists ? status : 'removed')
-    for (const { type, machine } of hits) this.words.add(`${machine === 1 ? 'machine ' : ''}${type}`)
+    for (const { type, machine } of this.hits.values()) this.words.add(`${machine === 1 ? 'machine ' : ''}${type}`)
   }
 
   private async commit(writes: readonly Write[]): Promise<void> {

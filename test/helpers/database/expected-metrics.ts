@@ -73,7 +73,9 @@ export async function storedMetrics(read: Read): Promise<Numbers> {
     ...(await read<Record<string, string | number>>('select * from email_metrics', [])),
     ...(await read<Record<string, string | number>>('select * from link_metrics', [])),
   ]
-  for (const { workspace_id, domain, tag, bucket, day, url, first_clicked_at, last_clicked_at, ...numbers } of rows) {
+  // Rows of several slots are added up.
+  for (const row of rows) {
+    const { workspace_id, domain, tag, bucket, day, url, slot, first_clicked_at, last_clicked_at, ...numbers } = row
     const key = day === undefined ? [tag, bucket] : [day, url]
     for (const [name, number] of Object.entries(numbers)) {
       counts.add([[workspace_id, domain, ...key].join('|')], name, Number(number))

@@ -95,7 +95,7 @@ export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement:
       `insert into "inbound_totals" ("workspace_id", "bytes") select ? as "workspace_id", 0 as "bytes" where ` +
-      `${heldOfOwner} + ? <= ? on conflict ("workspace_id") do update set "bytes" = inbound_totals.bytes`,
+      `${heldOfOwner} + ? <= ? on conflict ("workspace_id", "slot") do update set "bytes" = inbound_totals.bytes`,
     because: 'the same',
   },
   {

@@ -1,4 +1,5 @@
 /** The engine that the tests run on, and tests that are about SQLite alone. */
+import { engineInUse } from '../../../src/base/storage/db/engine.js'
 
 /** The `skip` option of such a test: false, or why PostgreSQL has nothing to show there. */
 export function skipOnPostgres(why: string): false | string {
@@ -22,7 +23,7 @@ export function wordsOfJson(column: string, field: string): string {
 
 /** Statements that tests write out name their parameters by question marks, as SQLite does. */
 export function toWordsOfEngine(sql: string): string {
-  if (!isOnPostgres()) return sql
+  if (!isOnPostgres() && engineInUse() === 'sqlite') return sql
   let number = 0
   return sql.replace(/\?/g, () => {
     number += 1

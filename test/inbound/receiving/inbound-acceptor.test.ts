@@ -72,7 +72,7 @@ function recordAcceptance(
     },
     policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (async () => defaultInboundPolicy) },
     operatorWorkspace: { find: async () => 'home' },
-    inboundBytes: { limitNow: async () => null },
+    inboundBytes: { requireRoom: async () => null },
     earlyProcessor: { process: changes.processEarly ?? (async () => null) },
     earlyScorer: { isSpamForAll: changes.isSpamForAll ?? (async () => false) },
     processor: { onStored: (workspaceId) => filed.push(workspaceId) },

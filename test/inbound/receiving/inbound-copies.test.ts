@@ -10,6 +10,7 @@ import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { buildCopy, storeCopies } from '../../../src/inbound/receiving/inbound-copies.js'
 import type { ProcessedMail } from '../../../src/inbound/receiving/mail-processor.js'
 import { readInboundRaw } from '../../../src/records/messages/inbound/inbound-email.js'
+import { requireRoom } from '../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const authentication: Authentication = {
@@ -66,7 +67,9 @@ async function store(t: Test, size: number, results: ProcessedMail, limit: numbe
   const { database } = await temporaryDatabase(t)
   const logged: unknown[] = []
   const log = { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) }
-  const deps = { commits: { commit: database.commit }, log, inboundBytes: { limitNow: async () => limit } }
+  const room = { workspaceId: 'ws_1', owner: 'usr_1', bytes: size, limit: limit ?? 0 }
+  const requireInBox = async () => (limit === null ? null : requireRoom(room))
+  const deps = { commits: { commit: database.commit }, log, inboundBytes: { requireRoom: requireInBox } }
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
   const [row] = await database.read<{ status: string }>('select status from inbound_emails', [])

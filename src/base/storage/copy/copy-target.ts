@@ -28,7 +28,7 @@ const MAX_SILENCE = 600_000
 const MAX_LOCK = 3_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
-const ownTables = ['kysely_migration', 'kysely_migration_lock', 'fence', 'nodes', 'terms', 'copying']
+const ownTables = ['kysely_migration', 'kysely_migration_lock', 'fence', 'nodes', 'terms', 'turns', 'copying']
 
 const takeLock = `select pg_advisory_lock(hashtextextended('posthorn copy ' || $1, 0))`
 const findObjects = `select to_regnamespace($1) is not null as has_schema, to_regclass($2) is not null as has_mark,

@@ -1,38 +1,46 @@
 /**
  * Lets a command that runs while the daemon runs learn that the daemon has taken note of its change.
  *
- * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it reads that
- * number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After that, no decision
+ * Such a commit counts an announcement in `changes`. The daemon checks for foreign commits four times a second: it reads
+ * how many there are, drops its caches, ends sessions, and then writes the number to `change_noticed`. After that, no decision
  * rests on the state before the commit.
  */
-import { sql } from 'kysely'
 import type { Log } from '../../platform/log.js'
 import { shareWaitingRun } from '../../platform/serial-runner.js'
 import type { Database } from './database.js'
-import { prepareWrite, type Read } from './prepared.js'
+import { prepareRead, prepareWrite, type Read } from './prepared.js'
 import { readServiceState, setServiceState } from './service-state.js'
 import { type FollowedTable, TableChanges } from './table-changes.js'
 import type { Write } from './write.js'
 
-const ANNOUNCED_KEY = 'change_asked'
+/** Stands among the names of tables in `changes`. */
+const ANNOUNCEMENTS = 'announcements'
 const ACKNOWLEDGED_KEY = 'change_noticed'
 
-const incrementState = prepareWrite<{ key: string }>(({ db, slot }) =>
+const countAnnouncement = prepareWrite<{ name: string }>(({ db, slot }) =>
   db
-    .insertInto('service_state')
-    .values({ key: slot('key'), value: '1' })
+    .insertInto('changes')
+    .values({ table_name: slot('name'), number: 1 })
     .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet({ value: sql<string>`cast(cast(service_state.value as bigint) + 1 as text)` }),
+      conflict.columns(['table_name', 'slot']).doUpdateSet((eb) => ({ number: eb('changes.number', '+', 1) })),
     ),
 )
 
 /** Belongs into the commit that the daemon must notice. */
 export function announceChange(): Write {
-  return incrementState({ key: ANNOUNCED_KEY })
+  return countAnnouncement({ name: ANNOUNCEMENTS })
 }
 
+const selectAnnounced = prepareRead<{ name: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('changes')
+    .select((eb) => eb.fn.sum<number | null>('number').as('number'))
+    .where('table_name', '=', slot('name')),
+)
+
+/** Adds up the announcements of all slots. It grows with each one that is committed. */
 export async function readAnnouncedChange(read: Read): Promise<number> {
-  return Number((await readServiceState(read, { key: ANNOUNCED_KEY }))[0]?.value ?? 0)
+  return (await selectAnnounced(read, { name: ANNOUNCEMENTS }))[0]?.number ?? 0
 }
 
 export async function readAcknowledgedChange(read: Read): Promise<number> {

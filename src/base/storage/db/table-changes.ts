@@ -17,7 +17,12 @@ export interface FollowsTables {
   drop(): void
 }
 
-const readNumbers = prepareRead<object>()(({ db }) => db.selectFrom('changes').selectAll())
+const readNumbers = prepareRead<object>()(({ db }) =>
+  db
+    .selectFrom('changes')
+    .select((eb) => ['table_name', eb.fn.sum<number>('number').as('number')])
+    .groupBy('table_name'),
+)
 
 export class TableChanges {
   private seen: ReadonlyMap<string, number> = new Map()

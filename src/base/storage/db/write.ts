@@ -17,6 +17,12 @@ export interface Write {
   readonly isNewRow?: true
   /** New rows that are inserted together are inserted in the order of these numbers. */
   readonly order?: number
+  /**
+   * Commits of several daemons that name the same turn follow each other: this one sees what those before it have
+   * committed, from its first write on. A write names a turn if it decides by a sum of rows that others add to, or if its
+   * commit changes several rows that others change too. SQLite, which has one writer, makes every commit in turn.
+   */
+  readonly turn?: string
 }
 
 export interface CommitOptions {
@@ -33,6 +39,11 @@ export interface CommitOptions {
   readonly isProbe?: boolean
   /** It belongs to what nodes tell each other, so it is made also before a node knows what others have changed. */
   readonly isOfNode?: boolean
+}
+
+/** Makes the commit of these writes in turn: see `Write.turn`. */
+export function takeTurn(turn: string, [first, ...others]: readonly Write[]): readonly Write[] {
+  return first === undefined ? [] : [{ ...first, turn }, ...others]
 }
 
 /** Resolves when every write of the list is on disk. If it rejects, none of them was made. */

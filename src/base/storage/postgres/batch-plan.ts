@@ -1,10 +1,11 @@
 /**
  * The statements of a batch in the order in which they run, and whose each one is.
  *
- * Rows that are new go first, those of all requests in one statement for each kind. Everything else follows, request by
- * request. Kinds stand in the order that the requests give them. A row that would leave this order stays with its
+ * The locks of `first-locks` come first. Rows that are new follow, those of all requests in one statement for each kind,
+ * and then everything else, request by request. Kinds stand in the order that the requests give them. A row that would leave this order stays with its
  * request, and so do rows of a kind that has few: they come after those of the other kinds.
  */
+import { lockFirst } from './first-locks.js'
 import type { ManyRows } from './many-rows.js'
 import type { Statement } from './pipeline-run.js'
 
@@ -14,6 +15,8 @@ export interface RequestStatement extends Statement {
   readonly isNewRow: boolean
   /** See `Write.order`. */
   readonly order: number
+  /** See `Write.turn`. */
+  readonly turn: string | null
 }
 
 /** Fewer rows than these go one by one, which costs less then. */
@@ -21,7 +24,7 @@ const MIN_ROWS = 5
 
 interface Planned {
   readonly statement: Statement
-  /** The place of its request in the batch. Null if it has rows of several requests. */
+  /** The place of its request in the batch. Null if it is for several requests. */
   readonly owner: number | null
 }
 
@@ -29,6 +32,7 @@ type Requests = readonly { readonly statements: readonly RequestStatement[] }[]
 
 /** `many` is null if each row is to be inserted by itself. */
 export function planBatch(requests: Requests, many: ManyRows | null): readonly Planned[] {
+  const locks = lockFirst(requests.flatMap(({ statements }) => statements))
   const kinds = many === null ? [] : orderKinds(requests)
   const joined: Planned[] = []
   const taken = new Set<RequestStatement>()
@@ -45,7 +49,7 @@ export function planBatch(requests: Requests, many: ManyRows | null): readonly P
   const others = requests.flatMap(({ statements }, owner) =>
     statements.filter((statement) => !taken.has(statement)).map((statement) => ({ statement, owner })),
   )
-  return [...joined, ...others]
+  return [...locks.map((statement) => ({ statement, owner: null })), ...joined, ...others]
 }
 
 interface Kind {

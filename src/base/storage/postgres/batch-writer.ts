@@ -183,10 +183,12 @@ export class BatchWriter {
         if (error.statement === 0 && isMiss(error))
           throw this.stopFor(new DatabaseTaken('another daemon has taken over'))
         const owner = plan[error.statement - 1]?.owner
+        if (concernsAll(error)) {
+          if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
+        } else if (owner !== null) left = withoutFailed(left, owner, error, rejections)
         // One by one, the rows show whose fault it is.
-        if (owner === null) many = null
-        else if (!concernsAll(error)) left = withoutFailed(left, owner, error, rejections)
-        else if (!isMadeByLocks(error) || tries++ >= MAX_TRIES) throw error
+        else if (many !== null) many = null
+        else throw error
       }
     }
   }

@@ -8,6 +8,7 @@ import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
 import { nodeTables } from './node-rows.js'
+import { cachedFileTotals } from './totals/cached-file-totals.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
@@ -19,7 +20,7 @@ import { translateToPostgres } from './translate-schema.js'
 
 const totals: readonly Totals[] = [
   ...[emailCounts, broadcastCounts, emailMetrics, hitMetrics, linkMetrics, contactCounts],
-  ...[inboundTotals, greylistTotals, tokenCounts, tableNumbers],
+  ...[inboundTotals, greylistTotals, tokenCounts, cachedFileTotals, tableNumbers],
 ]
 const replaced = new Set(totals.flatMap(({ replaces }) => replaces))
 const leftOut = new Set(onlyForSpool)
@@ -37,13 +38,16 @@ const fence = `create table fence (
   epoch bigint not null, batch bigint not null, holder text collate "C" not null, beat timestamptz not null,
   primary key (node, place)) with (fillfactor = 50)`
 
+/** A row for each turn that was taken: see `Write.turn`. A batch locks those that it names, and leaves them as they are. */
+const turns = 'create table turns (name text collate "C" primary key)'
+
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;
  * sessions that write later need that path too, because triggers name tables without their schema.
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...migrationTables, fence, ...nodeTables, copyMarkTable],
+    ...[...migrationTables, fence, ...nodeTables, turns, copyMarkTable],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

@@ -78,7 +78,7 @@ function splitList(list: string): readonly string[] {
 }
 
 /** An array as PostgreSQL writes it (section 8.15.2 of its manual). Null if a value cannot be sent in one. */
-function toArray(values: readonly unknown[]): string | null {
+export function toArray(values: readonly unknown[]): string | null {
   const words: string[] = []
   for (const value of values) {
     const sendable = toSendable(value)

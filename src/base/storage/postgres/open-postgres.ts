@@ -14,6 +14,7 @@ import { delayForTests } from '../db/late-reads.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Commit, Write } from '../db/write.js'
+import { planBatch } from './batch-plan.js'
 import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
@@ -192,7 +193,8 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
     measure: () => measureDatabase(readers.read),
     commit: async (writes) => {
       try {
-        await connection.run([...announced(writes, announcement).map(toStatement), forgetCopy])
+        const statements = announced(writes, announcement).map(toStatement)
+        await connection.run([...planBatch([{ statements }], null).map(({ statement }) => statement), forgetCopy])
       } catch (error) {
         throw toWriteError(error)
       }

@@ -16,8 +16,9 @@ const classesOfOne = ['21', '22', '23', '42', 'P0']
 const MADE_BY_LOCKS = '40'
 
 /** The statement of a write. It fails if it changes another number of rows than it must. */
-export function toStatement({ sql, parameters, rows, isNewRow, order = 0 }: Write): RequestStatement {
-  return { sql: rows === undefined ? sql : checkRows(sql, rows), parameters, isNewRow: isNewRow === true, order }
+export function toStatement({ sql, parameters, rows, isNewRow, order = 0, turn }: Write): RequestStatement {
+  const checked = rows === undefined ? sql : checkRows(sql, rows)
+  return { sql: checked, parameters, isNewRow: isNewRow === true, order, turn: turn ?? null }
 }
 
 export function checkRows(sql: string, rows: number): string {

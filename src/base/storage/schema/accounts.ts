@@ -27,7 +27,7 @@ const workspaces = [
   // What was used of limits in an hour, a day or a month; what an owner used has the user's id in place of a workspace's.
   `create table usage (
     workspace_id text not null, kind text not null, bucket integer not null, count integer not null,
-    primary key (workspace_id, kind, bucket)) strict, without rowid`,
+    slot integer not null default 0, primary key (workspace_id, kind, bucket, slot)) strict, without rowid`,
 
   // Says who changed what in a workspace, in the order of the changes.
   `create table audit_log (

@@ -1,6 +1,6 @@
 /** Audiences and contacts, and counts of contacts. */
 
-const addCount = `on conflict (workspace_id, list)
+const addCount = `on conflict (workspace_id, list, slot)
       do update set count = count + excluded.count, subscribed = subscribed + excluded.subscribed;`
 
 /** Adds a contact to the counts of its workspace and of its audience, or takes it out of them. */
@@ -52,7 +52,7 @@ const counts = [
   // How many contacts a workspace ('all') or an audience has, and how many of them are subscribed.
   `create table contact_counts (
     workspace_id text not null, list text not null, count integer not null, subscribed integer not null default 0,
-    primary key (workspace_id, list)) strict, without rowid`,
+    slot integer not null default 0, primary key (workspace_id, list, slot)) strict, without rowid`,
   // Counts a new contact.
   `create trigger contacts_come after insert on contacts begin ${counted('new', '')} end`,
   // Subtracts a contact that is removed.

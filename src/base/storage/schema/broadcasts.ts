@@ -76,15 +76,16 @@ const messages = [
 const counts = [
   // How many emails of a broadcast have each status, and how many were opened, clicked and unsubscribed.
   `create table broadcast_counts (
-    broadcast_id text primary key, workspace_id text not null, recipients integer not null default 0,
+    broadcast_id text not null, workspace_id text not null, recipients integer not null default 0,
     ${countedStatuses.map((status) => `${status} integer not null default 0`).join(', ')},
     unique_opens integer not null default 0, unique_clicks integer not null default 0,
-    unsubscribed integer not null default 0) strict, without rowid`,
+    unsubscribed integer not null default 0, slot integer not null default 0,
+    primary key (broadcast_id, slot)) strict, without rowid`,
   // Counts a new email of a broadcast.
   `create trigger broadcast_emails_come after insert on emails when new.broadcast_id is not null begin
     insert into broadcast_counts (broadcast_id, workspace_id, recipients, queued)
       values (new.broadcast_id, new.workspace_id, 1, 1)
-      on conflict (broadcast_id) do update set recipients = recipients + 1, queued = queued + 1;
+      on conflict (broadcast_id, slot) do update set recipients = recipients + 1, queued = queued + 1;
   end`,
   // Moves an email of a broadcast from one status to the other.
   `create trigger broadcast_emails_change after update of status on emails

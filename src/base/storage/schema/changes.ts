@@ -44,7 +44,9 @@ function followTable(table: FollowedTable): readonly string[] {
 
 export const changes = [
   // Counts the changes of each table that caches hold, for other processes, which remember the number that they have seen.
-  'create table changes (table_name text primary key, number integer not null) strict, without rowid',
+  `create table changes (
+    table_name text not null, number integer not null, slot integer not null default 0,
+    primary key (table_name, slot)) strict, without rowid`,
   // Counts a change in the commit that makes it, whichever statement that is.
   ...followedTables.flatMap((table) => followTable(table)),
 ] as const

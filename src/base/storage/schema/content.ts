@@ -34,11 +34,12 @@ const cachedFiles = [
 
   // How many bytes the files of a workspace count.
   `create table cached_file_totals (
-    workspace_id text primary key, bytes integer not null) strict, without rowid`,
+    workspace_id text not null, bytes integer not null, slot integer not null default 0,
+    primary key (workspace_id, slot)) strict, without rowid`,
   // Adds a new file to the total.
   `create trigger cached_files_come after insert on cached_files begin
     insert into cached_file_totals (workspace_id, bytes) values (new.workspace_id, new.size + ${CACHED_FILE_ROW_BYTES})
-    on conflict (workspace_id) do update set bytes = cached_file_totals.bytes + new.size + ${CACHED_FILE_ROW_BYTES}; end`,
+    on conflict (workspace_id, slot) do update set bytes = cached_file_totals.bytes + new.size + ${CACHED_FILE_ROW_BYTES}; end`,
   // Adds a chunk that has come.
   `create trigger cached_files_grow after update of size on cached_files begin
     update cached_file_totals set bytes = bytes + new.size - old.size where workspace_id = new.workspace_id; end`,

@@ -59,7 +59,8 @@ const breaker = [
   `create table breaker_counts (
     workspace_id text not null, scope text not null check (scope in ('workspace', 'domain', 'broadcast')),
     subject text not null, bucket integer not null, settled integer not null, bounced integer not null,
-    complained integer not null, primary key (workspace_id, scope, subject, bucket)) strict, without rowid`,
+    complained integer not null, slot integer not null default 0,
+    primary key (workspace_id, scope, subject, bucket, slot)) strict, without rowid`,
   // Finds the counts that are to be removed for their age.
   'create index breaker_counts_by_age on breaker_counts (bucket)',
 

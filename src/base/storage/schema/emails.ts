@@ -57,11 +57,11 @@ export const isListed = {
 
 const counted = (row: 'new' | 'old', by: '+ 1' | '- 1'): string =>
   `insert into email_counts (workspace_id, status, count) values (${row}.workspace_id, ${row}.status, 0 ${by})
-   on conflict (workspace_id, status) do update set count = count ${by};`
+   on conflict (workspace_id, status, slot) do update set count = count ${by};`
 
 const countListed = (row: 'new' | 'old', status: string, by: string): string =>
   `insert into email_counts (workspace_id, status, count, listed) values (${row}.workspace_id, '${status}', 0, ${by})
-    on conflict (workspace_id, status) do update set listed = listed + excluded.listed;`
+    on conflict (workspace_id, status, slot) do update set listed = listed + excluded.listed;`
 
 /** The list of a status that depends on recipients, and its count. */
 const listOf = (status: keyof typeof isListed): readonly string[] => [
@@ -90,7 +90,7 @@ const counts = [
   // How many emails of a workspace have a status, and how many the list of that status has.
   `create table email_counts (
     workspace_id text not null, status text not null, count integer not null, listed integer not null default 0,
-    primary key (workspace_id, status)) strict, without rowid`,
+    slot integer not null default 0, primary key (workspace_id, status, slot)) strict, without rowid`,
   // Counts a new email under its status.
   `create trigger emails_come after insert on emails when new.broadcast_id is null begin ${counted('new', '+ 1')} end`,
   // Subtracts a removed email from the count of its status.

@@ -53,12 +53,14 @@ const records = [
 /** A message counts the size in its record while its bytes exist. Its two rows are deleted in either order. */
 const totals = [
   // How many bytes the inbound mail of a workspace counts.
-  'create table inbound_totals (workspace_id text primary key, bytes integer not null) strict, without rowid',
+  `create table inbound_totals (
+    workspace_id text not null, bytes integer not null, slot integer not null default 0,
+    primary key (workspace_id, slot)) strict, without rowid`,
   // Adds the bytes of a message.
   `create trigger inbound_raw_comes after insert on inbound_raw begin
     insert into inbound_totals (workspace_id, bytes)
       select workspace_id, size from inbound_emails where id = new.inbound_id
-      on conflict (workspace_id) do update set bytes = bytes + excluded.bytes; end`,
+      on conflict (workspace_id, slot) do update set bytes = bytes + excluded.bytes; end`,
   // Subtracts the bytes of a message whose record is still there.
   `create trigger inbound_raw_goes after delete on inbound_raw begin
     update inbound_totals set bytes = bytes - (select size from inbound_emails where id = old.inbound_id)
@@ -66,7 +68,7 @@ const totals = [
   // Adds what a record takes.
   `create trigger inbound_emails_come after insert on inbound_emails begin
     insert into inbound_totals (workspace_id, bytes) values (new.workspace_id, ${weightOfRecord('new.')})
-      on conflict (workspace_id) do update set bytes = bytes + excluded.bytes; end`,
+      on conflict (workspace_id, slot) do update set bytes = bytes + excluded.bytes; end`,
   // Subtracts what a record takes, and the bytes of its message if they are still there.
   `create trigger inbound_emails_go after delete on inbound_emails begin
     update inbound_totals set bytes = bytes - (${weightOfRecord('old.')})
@@ -115,7 +117,8 @@ const greylist = [
 
   // How many entries of both kinds there are.
   `create table greylist_totals (
-    kind text primary key check (kind in ('waiting', 'known')), entries integer not null) strict, without rowid`,
+    kind text not null check (kind in ('waiting', 'known')), entries integer not null,
+    slot integer not null default 0, primary key (kind, slot)) strict, without rowid`,
   `insert into greylist_totals (kind, entries) values ('waiting', 0), ('known', 0)`,
   // Counts a new entry.
   `create trigger greylist_entries_come after insert on greylist_entries begin ${countGreylisted('new', '')} end`,

@@ -70,10 +70,10 @@ const metricsKey = 'workspace_id, domain, tag, bucket'
 const linkKey = 'workspace_id, domain, day, url'
 
 const adding = (columns: readonly string[]): string =>
-  `on conflict (${metricsKey}) do update set
+  `on conflict (${metricsKey}, slot) do update set
     ${columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')}`
 
-const addingLink = `on conflict (${linkKey}) do update set
+const addingLink = `on conflict (${linkKey}, slot) do update set
   clicks = clicks + excluded.clicks, unique_clicks = unique_clicks + excluded.unique_clicks,
   first_clicked_at = min(first_clicked_at, excluded.first_clicked_at),
   last_clicked_at = max(last_clicked_at, excluded.last_clicked_at)`
@@ -84,11 +84,11 @@ export const emailMetricsColumns = `
     ${[...columnsOf(ofStates), ...ofEvents, 'removed', ...columnsOf(ofRecipients)]
       .map((column) => `${column} integer not null default 0`)
       .join(', ')},
-    primary key (${metricsKey})`
+    slot integer not null default 0, primary key (${metricsKey}, slot)`
 export const linkMetricsColumns = `
     workspace_id text not null, domain text not null, day integer not null, url text not null,
     clicks integer not null, unique_clicks integer not null, first_clicked_at integer not null,
-    last_clicked_at integer not null, primary key (${linkKey})`
+    last_clicked_at integer not null, slot integer not null default 0, primary key (${linkKey}, slot)`
 
 const rollUps = [
   // Numbers of the emails that were made in a quarter of an hour, by domain of the sender and by tag.

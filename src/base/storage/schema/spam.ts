@@ -24,11 +24,13 @@ export const spam = [
   'create index bayes_learned_of_workspace on bayes_learned (workspace_id, seq)',
 
   // How many tokens a workspace has.
-  'create table bayes_counts (workspace_id text primary key, tokens integer not null) strict, without rowid',
+  `create table bayes_counts (
+    workspace_id text not null, tokens integer not null, slot integer not null default 0,
+    primary key (workspace_id, slot)) strict, without rowid`,
   // Counts a new token.
   `create trigger bayes_tokens_counted after insert on bayes_tokens begin
     insert into bayes_counts (workspace_id, tokens) values (new.workspace_id, 1)
-      on conflict (workspace_id) do update set tokens = tokens + 1;
+      on conflict (workspace_id, slot) do update set tokens = tokens + 1;
   end`,
   // Subtracts a token that is forgotten.
   `create trigger bayes_tokens_uncounted after delete on bayes_tokens begin

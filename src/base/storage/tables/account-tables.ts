@@ -4,7 +4,7 @@
  */
 import type { Generated } from 'kysely'
 import type { Address } from '../../mail/address.js'
-import type { Json, JsonObject, Timestamp } from './columns.js'
+import type { Json, JsonObject, Slot, Timestamp } from './columns.js'
 
 export type Role = 'owner' | 'admin' | 'member'
 /** What an API key may do of what its member may: see `workspaces/accounts/access/permissions.ts`. */
@@ -91,6 +91,7 @@ export interface UsageTable {
   /** Start of the bucket. */
   bucket: Timestamp
   count: number
+  slot: Slot
 }
 
 /** Administrative acts: who did what to what. */

@@ -1,5 +1,5 @@
 /** The tables of the circuit breaker. Part of `tables.ts`, which says what holds for all tables. */
-import type { Timestamp } from './columns.js'
+import type { Slot, Timestamp } from './columns.js'
 
 /** Mail is counted and held by one of these. */
 export type BreakerScope = 'workspace' | 'domain' | 'broadcast'
@@ -18,6 +18,7 @@ export interface BreakerCountsTable {
   bounced: number
   /** Reported as spam. */
   complained: number
+  slot: Slot
 }
 
 /** Scopes that are not ok. A row is removed when its scope is. */

@@ -2,7 +2,7 @@
  * The tables of broadcasts. Part of `tables.ts`, which says what holds for all tables.
  */
 import type { Address } from '../../mail/address.js'
-import type { Flag, Json, Timestamp } from './columns.js'
+import type { Flag, Json, Slot, Timestamp } from './columns.js'
 
 type BroadcastStatus = 'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled'
 
@@ -102,4 +102,5 @@ export interface BroadcastCountsTable {
   unique_opens: number
   unique_clicks: number
   unsubscribed: number
+  slot: Slot
 }

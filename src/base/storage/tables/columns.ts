@@ -4,6 +4,7 @@
  * A `Json<T>` is made by `toJson` alone, so `parseJson` may trust its type. A row that an older
  * version wrote may lack fields that were added since: such fields are optional in `T`.
  */
+import type { Generated } from 'kysely'
 import { toStorableJson } from '../../mail/storable-text.js'
 
 declare const content: unique symbol
@@ -13,6 +14,13 @@ export type Flag = 0 | 1
 
 /** Milliseconds since 1970-01-01T00:00Z. */
 export type Timestamp = number
+
+/**
+ * Who wrote a row of totals. On PostgreSQL each connection that commits adds to rows of its own, so that none waits for
+ * another; commands have the slot 0, and so has everything on SQLite. The database fills it in. Readers add up the rows
+ * of all slots: one alone says nothing, and its numbers may be negative.
+ */
+export type Slot = Generated<number>
 
 /** The text of a JSON value of type `T`. */
 export type Json<T> = string & { readonly [content]: T }

@@ -5,7 +5,7 @@
 import type { Generated } from 'kysely'
 import type { RefusalKind } from '../../mail/refusal.js'
 import type { RefusedSummary } from '../../platform/csv/refused-lines.js'
-import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
+import type { Flag, Json, JsonObject, Slot, Timestamp } from './columns.js'
 
 export interface TemplatesTable {
   id: string
@@ -55,6 +55,7 @@ export interface CachedFileChunksTable {
 export interface CachedFileTotalsTable {
   workspace_id: string
   bytes: number
+  slot: Slot
 }
 
 export interface AudiencesTable {
@@ -92,6 +93,7 @@ export interface ContactCountsTable {
   count: number
   /** Contacts of the list that are subscribed. */
   subscribed: number
+  slot: Slot
 }
 
 /** Audiences that were deleted and whose contacts are being removed. */

@@ -6,7 +6,7 @@ import type { Generated } from 'kysely'
 import type { Address, DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 import type { TlsRequired } from '../../mail/tls-required.js'
-import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
+import type { Flag, Json, JsonObject, Slot, Timestamp } from './columns.js'
 import type { Hold } from './hold.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
@@ -89,6 +89,7 @@ export interface EmailCountsTable {
    * other statuses.
    */
   listed: Generated<number>
+  slot: Slot
 }
 
 export interface RawMessagesTable {

@@ -5,7 +5,7 @@
 import type { Generated } from 'kysely'
 import type { Address, DomainName } from '../../mail/address.js'
 import type { Authentication, DkimResult, DmarcResult } from '../../mail/authentication-results.js'
-import type { Flag, Json, Timestamp } from './columns.js'
+import type { Flag, Json, Slot, Timestamp } from './columns.js'
 
 export type InboundStatus = 'received' | 'processed' | 'failed'
 export type SpamStatus = 'clean' | 'suspicious' | 'spam'
@@ -100,6 +100,7 @@ export interface GreylistEntriesTable {
 export interface GreylistTotalsTable {
   kind: 'waiting' | 'known'
   entries: number
+  slot: Slot
 }
 
 export interface InboundRawTable {
@@ -125,6 +126,7 @@ export interface InboundRawTable {
 export interface InboundTotalsTable {
   workspace_id: string
   bytes: number
+  slot: Slot
 }
 
 /** Addresses whose mail is refused although their domain accepts mail: see `domains/verification/blocked-addresses.ts`. */
@@ -154,6 +156,7 @@ export interface BayesTokensTable {
 export interface BayesCountsTable {
   workspace_id: string
   tokens: number
+  slot: Slot
 }
 
 export interface BayesMessagesTable {

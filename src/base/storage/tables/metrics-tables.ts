@@ -3,7 +3,7 @@
  * of metrics adds up rows and counts no emails. Part of `tables.ts`, which says what holds for all tables. `metrics/`
  * reads them.
  */
-import type { Timestamp } from './columns.js'
+import type { Slot, Timestamp } from './columns.js'
 
 /** Days for which rows are kept, whatever the retention of the emails. */
 export const KEPT_METRICS_DAYS = 400
@@ -45,6 +45,7 @@ export interface EmailMetricsTable {
   recipients_complained: number
   /** Emails that were removed since; they remain counted above. */
   removed: number
+  slot: Slot
 }
 
 /** Clicks of persons by URL, in emails of a day. */
@@ -60,4 +61,5 @@ export interface LinkMetricsTable {
   unique_clicks: number
   first_clicked_at: Timestamp
   last_clicked_at: Timestamp
+  slot: Slot
 }

@@ -5,6 +5,7 @@
  * `SERVICE_WORKSPACE` there. Ids are text.
  */
 
+import type { Generated } from 'kysely'
 import type {
   ApiKeysTable,
   AuditLogTable,
@@ -15,7 +16,6 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
-import type { Generated } from 'kysely'
 import type { BreakerCountsTable, BreakerStatesTable } from './breaker-tables.js'
 import type {
   BroadcastCountsTable,
@@ -30,7 +30,7 @@ import type {
   AcmeChallengesTable,
   AcmeNamesTable,
 } from './certificate-tables.js'
-import type { Flag, Json, Timestamp } from './columns.js'
+import type { Flag, Json, Slot, Timestamp } from './columns.js'
 import type {
   AudienceRemovalsTable,
   AudiencesTable,
@@ -102,10 +102,11 @@ interface ServiceStateTable {
   value: string
 }
 
-/** How often each table that caches hold was changed. Triggers count. */
+/** How often each table that caches hold was changed, which triggers count, and how often commands announced a change. */
 interface ChangesTable {
   table_name: string
   number: number
+  slot: Slot
 }
 
 export interface Tables {

@@ -40,7 +40,10 @@ export const storeGreylistEntry = prepareWrite<StoredEntry>(({ db, slot }) =>
 )
 
 const totals = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('greylist_totals').select(['kind', 'entries']),
+  db
+    .selectFrom('greylist_totals')
+    .select((eb) => ['kind', eb.fn.sum<number>('entries').as('entries')])
+    .groupBy('kind'),
 )
 
 const removeWaiting = prepareWrite<{ limit: number; before: number }>(({ db, slot }) =>

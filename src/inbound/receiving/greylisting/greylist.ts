@@ -16,6 +16,7 @@ import { isInSomeNetwork, parseIpAddress } from '../../../base/platform/ip-addre
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { takeTurn } from '../../../base/storage/db/write.js'
 import type { InboundPolicy } from '../../../base/storage/tables/domain-tables.js'
 import { RateLimit } from '../../../workspaces/accounts/limits/rate-limit.js'
 import { decideGreylisting, type GreylistDecision, type GreylistEntry } from './greylist-policy.js'
@@ -132,10 +133,9 @@ export class Greylist {
     const { read, commit, log } = this.deps
     const batch = [...this.unwritten.entries()].slice(0, BATCH_SIZE)
     try {
-      await commit([
-        ...batch.map(([key, entry]) => storeGreylistEntry({ key, ...entry })),
-        ...(await removeExcess(read)),
-      ])
+      const stores = batch.map(([key, entry]) => storeGreylistEntry({ key, ...entry }))
+      // Another node may store the same entries in another order.
+      await commit(takeTurn('greylist', [...stores, ...(await removeExcess(read))]))
     } catch (error) {
       if (!this.hasFailed) log.error({ err: error }, 'what greylisting remembers cannot be stored')
       this.hasFailed = true

@@ -23,7 +23,10 @@ const defaultLimits: BayesLimits = { tokens: 200_000, messages: 10_000 }
 const BATCH_SIZE = 1000
 
 const selectTokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
+  db
+    .selectFrom('bayes_counts')
+    .select((eb) => eb.fn.sum<number | null>('tokens').as('tokens'))
+    .where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** The newest message that exceeds the bound. */

@@ -6,7 +6,7 @@
  * misses and is tried again on the new state.
  */
 import type { Store } from '../../../base/storage/db/database.js'
-import { tryCommit } from '../../../base/storage/db/write.js'
+import { takeTurn, tryCommit } from '../../../base/storage/db/write.js'
 import { type BayesLimits, expireBayesData } from './expiry.js'
 import { buildLearnWrites, buildUnlearnWrites, findLearned, type LearnInput } from './records.js'
 
@@ -21,11 +21,12 @@ export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: 
   for (;;) {
     const before = await findLearned(read, lesson)
     if (before?.verdict === lesson.verdict) return false
-    const made = commit([
+    const all = [
       ...(before === null ? [] : buildUnlearnWrites(before)),
       ...(await expireBayesData(read, lesson.workspaceId, limits)),
       ...writes,
-    ])
-    if (await tryCommit(made)) return true
+    ]
+    // Another message may have the same tokens in another order.
+    if (await tryCommit(commit(takeTurn(`spam filter of ${lesson.workspaceId}`, all)))) return true
   }
 }

@@ -109,7 +109,11 @@ const selectState = prepareRead<{ workspaceId: string }>()(({ db, slot }) => {
       .orderBy('seq', 'desc')
       .limit(1)
       .as('newest'),
-    db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')).as('words'),
+    db
+      .selectFrom('bayes_counts')
+      .select((eb) => eb.fn.sum<number | null>('tokens').as('tokens'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .as('words'),
     learned('spam').as('spam'),
     learned('ham').as('ham'),
   ])

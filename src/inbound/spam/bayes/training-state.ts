@@ -6,7 +6,10 @@ import { countLearnedMessages } from './records.js'
 import type { TokenCount } from './score.js'
 
 const selectWords = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
+  db
+    .selectFrom('bayes_counts')
+    .select((eb) => eb.fn.sum<number | null>('tokens').as('tokens'))
+    .where('workspace_id', '=', slot('workspaceId')),
 )
 
 interface TrainingState {

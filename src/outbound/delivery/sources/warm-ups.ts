@@ -13,6 +13,7 @@ import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import { dayOf } from '../../../base/platform/time-units.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { takeTurn } from '../../../base/storage/db/write.js'
 import { describeWarmUp } from '../../../records/messages/queue/waits-for.js'
 import type { Outage } from '../shaping/unreachable-hosts.js'
 import { capOf, endOfDay, toDay, type WarmUpPlan, type WarmUpProgress } from './warm-up-plan.js'
@@ -204,7 +205,9 @@ export class WarmUps {
       for (const counted of portion) this.changed.delete(counted)
       const at = this.deps.clock()
       try {
-        await this.deps.commit(portion.map((counted) => storeWarmUp(rowOf(counted, at))))
+        const writes = portion.map((counted) => storeWarmUp(rowOf(counted, at)))
+        // Another node may store the same rows in another order.
+        await this.deps.commit(takeTurn('warm-ups', writes))
       } catch (error) {
         for (const counted of portion) this.changed.add(counted)
         throw error

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Store } from '../../../base/storage/db/database.js'
-import type { Write } from '../../../base/storage/db/write.js'
+import { takeTurn, type Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
 import type { AppliedPolicy, TlsSessionResult } from '../hosts/tls-result.js'
 import { dateOf } from './report-day.js'
@@ -138,7 +138,9 @@ export class TlsResultCounter {
       const portion = [...this.pending].slice(0, PORTION)
       for (const [key] of portion) this.pending.delete(key)
       try {
-        await this.store.commit(portion.flatMap(([, pending]) => toWrites(pending)))
+        const writes = portion.flatMap(([, pending]) => toWrites(pending))
+        // Another node may add to the same rows in another order.
+        await this.store.commit(takeTurn('results of TLS', writes))
       } catch (error) {
         for (const [key, pending] of portion) this.putBack(key, pending)
         throw error

@@ -1,5 +1,5 @@
 /** Creates and revokes a key, each with its entry in the audit log, as writes of one commit. */
-import type { Write } from '../../../base/storage/db/write.js'
+import { takeTurn, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, recordAuditEntry } from '../access/audit-log.js'
 import { insertKey, type NewKey, requireKeyCreator, revokeKey, touchCreatorKey } from './api-keys.js'
 import { toCreatedKeyResource } from './key-resource.js'
@@ -14,19 +14,27 @@ export function createKeyAudited(key: NewKey, actor: Actor): Write[] {
   ]
 }
 
+/** Keys of one workspace are made in turn, so that their number is exact. */
+const turnOf = (workspaceId: string): string => `keys of ${workspaceId}`
+
 /**
  * Does the same at the request of a key. Misses when that key may no longer create it, or when the workspace has
  * `MAX_LIVE_KEYS`.
  */
-export function createKeyByKey(maker: { workspaceId: string; id: string }, key: NewKey, actor: Actor): Write[] {
+export function createKeyByKey(
+  maker: { workspaceId: string; id: string },
+  key: NewKey,
+  actor: Actor,
+): readonly Write[] {
   const { workspace_id: forWorkspace, user_id: userId, created_at: at } = key.row
-  return [touchCreatorKey({ ...maker, at, forWorkspace, userId }), ...createKeyAudited(key, actor)]
+  const check = touchCreatorKey({ ...maker, at, forWorkspace, userId })
+  return takeTurn(turnOf(forWorkspace), [check, ...createKeyAudited(key, actor)])
 }
 
 /** Does the same at the request of a session. */
-export function createKeyBySession(key: NewKey, actor: Actor): Write[] {
+export function createKeyBySession(key: NewKey, actor: Actor): readonly Write[] {
   const { workspace_id: workspaceId, user_id: userId } = key.row
-  return [requireKeyCreator({ workspaceId, userId }), ...createKeyAudited(key, actor)]
+  return takeTurn(turnOf(workspaceId), [requireKeyCreator({ workspaceId, userId }), ...createKeyAudited(key, actor)])
 }
 
 /** Misses when there is no such key in the workspace, or when it is revoked already. */

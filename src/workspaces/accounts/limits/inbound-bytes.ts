@@ -15,6 +15,7 @@ import { sql } from 'kysely'
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { maxSlots } from '../../../base/storage/db/max-slots.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../../base/storage/db/same-owner.js'
 import { OPERATOR_WORKSPACE_KEY } from '../../../base/storage/db/service-state.js'
@@ -23,6 +24,7 @@ import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import { INBOUND_RECORD_BYTES } from '../../../base/storage/schema/inbound.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
 import type { OperatorWorkspaceCache } from '../workspace/operator-workspace.js'
+import { findOwnerId } from '../workspace/workspaces.js'
 import type { WorkspacePlans } from './plans.js'
 
 interface InboundBytesDeps {
@@ -35,7 +37,11 @@ interface InboundBytesDeps {
 }
 
 /** Workspaces of one owner. An owner makes 100 at most, and the operator may make more for them. */
-const counting = { operatorKey: OPERATOR_WORKSPACE_KEY, most: 200 }
+const MAX_WORKSPACES = 200
+
+function countByRows(): { operatorKey: string; most: number } {
+  return { operatorKey: OPERATOR_WORKSPACE_KEY, most: MAX_WORKSPACES * maxSlots() }
+}
 
 /** What this workspace holds together with those that count with it. */
 function selectHeld<Values extends { workspaceId: string; operatorKey: string; most: number }>({
@@ -53,8 +59,10 @@ const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; mos
 )
 
 export async function readHeldInboundBytes(read: Read, workspaceId: string): Promise<number> {
-  return (await inboundTotal(read, { workspaceId, ...counting }))[0]?.bytes ?? 0
+  return (await inboundTotal(read, { workspaceId, ...countByRows() }))[0]?.bytes ?? 0
 }
+
+type HeldEmail = Pick<Tables['inbound_emails'], 'workspace_id' | 'size' | 'envelope_to'>
 
 /** More bytes than the service can store while a count holds. */
 const MUCH_ROOM = 500_000_000
@@ -89,6 +97,15 @@ export class InboundBytes {
     const [limit, share] = [await this.limitOf(workspaceId), await this.roomOnDisk.find(workspaceId)]
     if (share === null || share >= MUCH_ROOM) return limit
     return Math.min(limit ?? Number.POSITIVE_INFINITY, (await this.readHeld(workspaceId)) + share)
+  }
+
+  /** Gives what `requireRoom` makes for a message. Null if no limit is near. */
+  async requireRoom(email: HeldEmail): Promise<Write | null> {
+    const workspaceId = email.workspace_id
+    const limit = await this.limitNow(workspaceId)
+    if (limit === null) return null
+    const owner = await findOwnerId(this.deps.read, workspaceId)
+    return requireRoom({ workspaceId, owner, bytes: heldBytesOf(email), limit })
   }
 
   /** Bytes that a workspace holds, together with those that count with it. */
@@ -145,9 +162,17 @@ export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails']
   return size + INBOUND_RECORD_BYTES + 2 * Buffer.byteLength(envelope_to)
 }
 
+interface AddedBytes {
+  readonly workspaceId: string
+  /** See `findOwnerId`. Messages to the workspaces of one owner are stored in turn. */
+  readonly owner: string
+  readonly bytes: number
+  readonly limit: number
+}
+
 /** Changes nothing, and misses when there is no room for so many bytes. It comes first in the commit of the message. */
-export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
-  return requireSum({ ...added, ...counting })
+export function requireRoom({ owner, ...added }: AddedBytes): Write {
+  return { ...requireSum({ ...added, ...countByRows() }), turn: `inbound mail of ${owner}` }
 }
 
 const requireSum = prepareWrite<{
@@ -166,5 +191,7 @@ const requireSum = prepareWrite<{
         .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
         .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
     )
-    .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }))
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'slot']).doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }),
+    )
 }, 1)

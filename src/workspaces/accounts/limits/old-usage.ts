@@ -16,22 +16,24 @@ interface BucketKey {
   readonly workspace_id: string
   readonly kind: string
   readonly bucket: number
+  readonly slot: number
 }
 
 const usagePage = prepareRead<BucketKey>()(({ db, slot }) =>
   db
     .selectFrom('usage')
-    .select(['workspace_id', 'kind', 'bucket'])
+    .select(['workspace_id', 'kind', 'bucket', 'slot'])
     .where((eb) =>
       eb(
-        eb.refTuple('workspace_id', 'kind', 'bucket'),
+        eb.refTuple('workspace_id', 'kind', 'bucket', 'slot'),
         '>',
-        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket')),
+        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket'), slot('slot')),
       ),
     )
     .orderBy('workspace_id')
     .orderBy('kind')
     .orderBy('bucket')
+    .orderBy('slot')
     .limit(PAGE_SIZE),
 )
 
@@ -40,11 +42,12 @@ const removeBucket = prepareWrite<BucketKey>(({ db, slot }) =>
     .deleteFrom('usage')
     .where('workspace_id', '=', slot('workspace_id'))
     .where('kind', '=', slot('kind'))
-    .where('bucket', '=', slot('bucket')),
+    .where('bucket', '=', slot('bucket'))
+    .where('slot', '=', slot('slot')),
 )
 
 export class UsageCleanup {
-  private cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
+  private cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0, slot: 0 }
   private readonly monthStart: number
   private readonly dayStart: number
 

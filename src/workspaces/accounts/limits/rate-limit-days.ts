@@ -11,9 +11,8 @@ import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import type { Tables } from '../../../base/storage/tables/tables.js'
 import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'
-import { addToExisting, REQUESTS } from './usage.js'
+import { addToExisting, REQUESTS, type UsageRow } from './usage.js'
 
 /** Rows of one commit and of one read. */
 const PAGE_SIZE = 500
@@ -27,21 +26,23 @@ interface HeldSlice {
 }
 
 /** A page of the counts of all kinds, in the order of the key. */
-const countsAfter = prepareRead<Pick<Tables['usage'], 'workspace_id' | 'kind' | 'bucket'>>()(({ db, slot }) =>
-  db
-    .selectFrom('usage')
-    .select(['workspace_id', 'kind', 'bucket', 'count'])
-    .where((eb) =>
-      eb(
-        eb.refTuple('workspace_id', 'kind', 'bucket'),
-        '>',
-        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket')),
-      ),
-    )
-    .orderBy('workspace_id')
-    .orderBy('kind')
-    .orderBy('bucket')
-    .limit(PAGE_SIZE),
+const countsAfter = prepareRead<Pick<UsageRow, 'workspace_id' | 'kind' | 'bucket'> & { slot: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('usage')
+      .select(['workspace_id', 'kind', 'bucket', 'slot', 'count'])
+      .where((eb) =>
+        eb(
+          eb.refTuple('workspace_id', 'kind', 'bucket', 'slot'),
+          '>',
+          eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket'), slot('slot')),
+        ),
+      )
+      .orderBy('workspace_id')
+      .orderBy('kind')
+      .orderBy('bucket')
+      .orderBy('slot')
+      .limit(PAGE_SIZE),
 )
 
 export class DailyRequests {
@@ -58,7 +59,7 @@ export class DailyRequests {
   static async open(store: Store, now: number): Promise<DailyRequests> {
     const days = new DailyRequests(store)
     const since = oldestSliceStart(slidingDay, now)
-    let place: Parameters<typeof countsAfter>[1] = { workspace_id: '', kind: '', bucket: 0 }
+    let place: Parameters<typeof countsAfter>[1] = { workspace_id: '', kind: '', bucket: 0, slot: 0 }
     for (;;) {
       const page = await countsAfter(store.read, place)
       for (const { workspace_id, kind, bucket, count } of page)

@@ -77,11 +77,12 @@ export function windowStart(window: UsageWindow, now: number): number {
   return bucketOf(window, now) - (window.buckets - 1) * (window.width ?? 0)
 }
 
-type UsageRow = Tables['usage']
+/** The database fills the slot in. */
+export type UsageRow = Omit<Tables['usage'], 'slot'>
 
 const addOnConflict = (conflict: OnConflictBuilder<Tables, 'usage'>) =>
   conflict
-    .columns(['workspace_id', 'kind', 'bucket'])
+    .columns(['workspace_id', 'kind', 'bucket', 'slot'])
     .doUpdateSet({ count: sql<number>`${sql.ref('usage.count')} + ${sql.ref('excluded.count')}` })
 
 /** Adds to a bucket unconditionally. */
@@ -141,12 +142,13 @@ const boundedWrites: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
 
 /**
  * Adds to a bucket if every bound holds, and misses otherwise. This one statement checks all bounds before it
- * changes anything, so a miss leaves nothing to undo. No other commit comes in between.
+ * changes anything, so a miss leaves nothing to undo. No other commit comes in between: those of one owner that have
+ * bounds are made in turn.
  */
 export function addWithinBounds(row: UsageRow, bounds: readonly Bound[]): Write {
   const write = boundedWrites[bounds.length] ?? prepareBoundedWrite(bounds.length)
   boundedWrites[bounds.length] = write
-  return write(row, bounds)
+  return { ...write(row, bounds), turn: `usage of ${row.workspace_id}` }
 }
 
 function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {
@@ -183,10 +185,11 @@ function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bo
 export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; since: number }>()(({ db, slot }) =>
   db
     .selectFrom('usage')
-    .select(['bucket', 'count'])
+    .select((eb) => ['bucket', eb.fn.sum<number>('count').as('count')])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('kind', '=', slot('kind'))
     .where('bucket', '>=', slot('since'))
+    .groupBy('bucket')
     .orderBy('bucket'),
 )
 

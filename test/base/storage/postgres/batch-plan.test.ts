@@ -11,8 +11,12 @@ const row = (table: string, id: number, order = 0): RequestStatement => ({
   parameters: [id],
   isNewRow: true,
   order,
+  turn: null,
 })
-const change = (id: number): RequestStatement => ({ sql: 'update x', parameters: [id], isNewRow: false, order: 0 })
+const change = (id: number): RequestStatement => ({
+  ...{ sql: 'update x', parameters: [id], isNewRow: false },
+  ...{ order: 0, turn: null },
+})
 
 /** The table or the statement, with its parameter and its owner. */
 const describe = (requests: readonly (readonly RequestStatement[])[], by: ManyRows | null = many): readonly string[] =>

@@ -295,7 +295,7 @@ t.test('the limit is checked by the commit that needs the room', async (t) => {
   const row = rowOf(database.read)
   const filing = async (id: string, bytes: number): Promise<void> =>
     database.commit([
-      requireRoom({ workspaceId: 'ws_1', bytes: bytes + 8_192, limit: 100 + 4 * 8_192 }),
+      requireRoom({ workspaceId: 'ws_1', owner: 'ws_1', bytes: bytes + 8_192, limit: 100 + 4 * 8_192 }),
       await row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, ...mail }),
       await row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
     ])

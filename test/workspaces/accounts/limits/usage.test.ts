@@ -102,6 +102,6 @@ t.test('stored inbound mail counts together, but for the workspace of the operat
   const held = (id: string): Promise<number> => readHeldInboundBytes(database.read, id)
   t.same(await Promise.all(['ws_1', 'ws_2', 'ws_3', 'ws_4', 'ws_none'].map(held)), [1_000, 23, 23, 500, 0])
   const fits = (workspaceId: string, bytes: number, limit: number): Promise<boolean> =>
-    tryCommit(database.commit([requireRoom({ workspaceId, bytes, limit })]))
+    tryCommit(database.commit([requireRoom({ workspaceId, owner: 'usr_1', bytes, limit })]))
   t.same([await fits('ws_3', 7, 30), await fits('ws_3', 8, 30), await fits('ws_1', 9, 1_009)], [true, false, true])
 })

@@ -49,24 +49,35 @@ export const emailCounts: Totals = {
 }
 
 /** A click is taken back when it was a scanner's, and an open is not. */
-const changedEmails = `select new_row.broadcast_id, ${countedStatuses
+const changedEmails = `select new_row.broadcast_id, new_row.workspace_id, ${countedStatuses
   .map((status) => `(new_row.status = '${status}')::int - (old_row.status = '${status}')::int as ${status}`)
   .join(', ')},
   (old_row.opened_at is null and new_row.opened_at is not null)::int as unique_opens,
   (new_row.clicked_at is not null)::int - (old_row.clicked_at is not null)::int as unique_clicks
   from old_rows as old_row join new_rows as new_row using (id) where new_row.broadcast_id is not null`
 
+const changedMessages = `select new_row.broadcast_id, new_row.workspace_id,
+  (new_row.unsubscribed_at is not null)::int - (old_row.unsubscribed_at is not null)::int as unsubscribed
+  from old_rows as old_row join new_rows as new_row using (email_id)`
+
+const ofBroadcast = {
+  table: 'broadcast_counts',
+  key: ['broadcast_id', 'workspace_id'],
+  identity: ['broadcast_id'],
+} as const
+
 export const broadcastCounts: Totals = {
-  replaces: ['broadcast_emails_come', 'broadcast_emails_change', 'broadcast_emails_opened', 'broadcast_emails_clicked'],
+  replaces: [
+    ...['broadcast_emails_come', 'broadcast_emails_change', 'broadcast_emails_opened', 'broadcast_emails_clicked'],
+    'broadcast_unsubscribed',
+  ],
   statements: [
     ...createStatementTrigger({
       name: 'broadcast_counts_come',
       event: 'insert',
       table: 'emails',
       body: addToRows({
-        table: 'broadcast_counts',
-        key: ['broadcast_id', 'workspace_id'],
-        identity: ['broadcast_id'],
+        ...ofBroadcast,
         sums: ['recipients', 'queued'],
         query:
           'select broadcast_id, workspace_id, 1 as recipients, 1 as queued from added where broadcast_id is not null',
@@ -77,11 +88,16 @@ export const broadcastCounts: Totals = {
       event: 'update',
       table: 'emails',
       body: addToPresentRows({
-        table: 'broadcast_counts',
-        key: ['broadcast_id'],
+        ...ofBroadcast,
         sums: [...countedStatuses, 'unique_opens', 'unique_clicks'],
         query: changedEmails,
       }),
+    }),
+    ...createStatementTrigger({
+      name: 'broadcast_counts_unsubscribe',
+      event: 'update',
+      table: 'broadcast_messages',
+      body: addToPresentRows({ ...ofBroadcast, sums: ['unsubscribed'], query: changedMessages }),
     }),
   ],
 }

@@ -54,7 +54,7 @@ const entriesIn = (rows: string, sign: '' | '-'): string =>
   `select case passes when 0 then 'waiting' else 'known' end as kind, ${sign}1 as entries from ${rows}`
 
 const entriesOf = (query: string): string =>
-  addToPresentRows({ table: 'greylist_totals', key: ['kind'], sums: ['entries'], query })
+  addToRows({ table: 'greylist_totals', key: ['kind'], sums: ['entries'], query, skipsZero: true })
 
 export const greylistTotals: Totals = {
   replaces: ['greylist_entries_come', 'greylist_entries_go', 'greylist_entries_pass'],

@@ -5,7 +5,7 @@ import {
   addToPresentRows,
   addToRows,
   createStatementTrigger,
-  isOfPart,
+  isOwn,
   joinEmail,
   type Parts,
   type Totals,
@@ -17,8 +17,7 @@ const sums = ['clicks', 'unique_clicks']
 /** The rows in which a click on a link of an email counts. */
 const ofSender = `cross join lateral (select '' as domain union select email.from_domain) as sender`
 
-/** Parts with the time of the first and of the last click are added, and others are taken away from rows that are there. */
-const addedLinks = (query: string): Parts => ({
+const linksOf = (query: string): Parts => ({
   table: 'link_metrics',
   key,
   sums,
@@ -26,11 +25,17 @@ const addedLinks = (query: string): Parts => ({
   greatest: ['last_clicked_at'],
   query,
 })
-const removedLinks = (query: string): string =>
-  addToPresentRows(
-    { table: 'link_metrics', key, sums, query },
-    `delete from link_metrics where ${isOfPart(key)} and clicks <= 0;`,
-  )
+
+/** Times that do not count, because every other one is earlier or later. They are in a row that only takes clicks back. */
+const noTimes = `${Number.MAX_SAFE_INTEGER} as first_clicked_at, 0 as last_clicked_at`
+
+/** Takes clicks back, and removes the rows of this writer that say nothing any more. */
+const removeLinks = (query: string): string => `${addToPresentRows(linksOf(query))}
+  if found then
+    delete from link_metrics as counted using (${query}) as part
+      where ${key.map((name) => `counted.${name} = part.${name}`).join(' and ')}
+      and counted.${isOwn} and counted.clicks = 0 and counted.unique_clicks = 0;
+  end if;`
 
 const bothLinks = 'old_rows as old_row join new_rows as new_row using (id)'
 
@@ -42,7 +47,7 @@ const clicked = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} 
 
 const cleared = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
   new_row.url, new_row.clicks - old_row.clicks as clicks,
-  -(new_row.clicks = 0)::int as unique_clicks
+  -(new_row.clicks = 0)::int as unique_clicks, ${noTimes}
   from ${bothLinks} ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where new_row.clicks < old_row.clicks`
 
@@ -58,14 +63,14 @@ const clickedInBroadcasts = `select event.workspace_id, sender.domain, ${dayOf('
   where ${isOfBroadcast('event.')} and ${isShort('event.')} and not ${isMachine('event.')}`
 
 const clearedInBroadcasts = `select new_row.workspace_id, sender.domain, ${dayOf('email.')} as day,
-  ${urlOf('new_row.')} collate "C" as url, -1 as clicks, -1 as unique_clicks
+  ${urlOf('new_row.')} collate "C" as url, -1 as clicks, -1 as unique_clicks, ${noTimes}
   from old_rows as old_row join new_rows as new_row using (seq)
     ${joinEmail('emails', 'new_row.email_id')} ${ofSender}
   where ${isOfBroadcast('new_row.')} and ${isShort('new_row.')}
     and not ${isMachine('old_row.')} and ${isMachine('new_row.')}`
 
 /** Counts the clicks among events that are added. */
-export const addClicksInBroadcasts = addToRows(addedLinks(clickedInBroadcasts))
+export const addClicksInBroadcasts = addToRows(linksOf(clickedInBroadcasts))
 
 export const linkMetrics: Totals = {
   replaces: ['link_metrics_clicked', 'link_metrics_cleared', 'link_metrics_broadcast_changed'],
@@ -74,14 +79,14 @@ export const linkMetrics: Totals = {
       name: 'link_metrics_change',
       event: 'update',
       table: 'links',
-      body: `${addToRows(addedLinks(clicked))} ${removedLinks(cleared)}`,
+      body: `${addToRows(linksOf(clicked))} ${removeLinks(cleared)}`,
     }),
     ...createStatementTrigger({
       name: 'link_metrics_broadcasts_change',
       event: 'update',
       table: 'events',
       condition: `exists (select 1 from new_rows where ${isOfBroadcast('')})`,
-      body: removedLinks(clearedInBroadcasts),
+      body: removeLinks(clearedInBroadcasts),
     }),
   ],
 }

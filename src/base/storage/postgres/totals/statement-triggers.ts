@@ -2,8 +2,13 @@
  * Triggers that count the rows of a whole statement at once, with tables of what it has changed: `added` of an insert,
  * `removed` of a delete, `old_rows` and `new_rows` of an update.
  *
- * Invariant: rows of totals are locked in the order of their keys, so that two statements never wait for each other.
+ * Each writer has rows of its own, which have its slot, so writers never wait for each other. Readers add up the rows of
+ * all slots; one of them alone says nothing.
+ *
+ * Invariant: rows of totals are locked in the order of their keys, so that two commands, which have the same slot, never
+ * wait for each other in a circle.
  */
+import { settingOf, settings } from '../writer-identity.js'
 
 /** Stands in for triggers of the schema that count row by row. */
 export interface Totals {
@@ -31,7 +36,7 @@ const tablesOf = {
 export function createStatementTrigger({ name, event, table, body, condition }: StatementTrigger): readonly string[] {
   const acts = condition === undefined ? body : `if ${condition} then ${body} end if;`
   return [
-    `create function ${name}() returns trigger language plpgsql as $$ declare part record; begin
+    `create function ${name}() returns trigger language plpgsql as $$ begin
       ${acts}
       return null;
     end $$`,
@@ -50,6 +55,7 @@ export const joinEmail = (table: 'emails' | 'inbound_emails', id: string): strin
 /** Numbers that are added to rows of a table of totals. */
 export interface Parts {
   readonly table: string
+  /** What is counted; the key of a row is this and its slot. */
   readonly key: readonly string[]
   /** The columns that are added up. */
   readonly sums: readonly string[]
@@ -60,34 +66,51 @@ export interface Parts {
   /** Columns that have the least and the greatest value. */
   readonly least?: readonly string[]
   readonly greatest?: readonly string[]
-  /** Keys whose sums are all 0 are left out, so that a statement locks no rows without need. */
+  /** Keys whose sums are all 0 are left out, so that a statement writes no rows without need. */
   readonly skipsZero?: boolean
 }
 
-/** Adds to rows, and makes those that are missing. */
+/** Adds to the rows of this writer, and makes those that are missing. */
 export function addToRows(parts: Parts): string {
+  return addGiven(parts, addUp(parts))
+}
+
+/**
+ * Adds what belongs to rows that are there, of any writer: otherwise what they count is gone, and no row may say that
+ * again. The row of this writer is made if it is missing, so its numbers may be negative.
+ */
+export function addToPresentRows(parts: Parts): string {
+  const { table, key, identity = key } = parts
+  const columns = columnsOf(parts)
+  // The limit has the same purpose as that of `joinEmail`.
+  return addGiven(
+    parts,
+    `select ${columns.map((name) => `part.${name}`).join(', ')} from (${addUp({ ...parts, skipsZero: true })}) as part
+      cross join lateral (select 1 from ${table} as counted
+        where ${identity.map((name) => `counted.${name} = part.${name}`).join(' and ')} limit 1) as present
+      order by ${key.map((name) => `part.${name}`).join(', ')}`,
+  )
+}
+
+/** The condition of the rows that this writer adds to. */
+export const isOwn = `slot = ${settingOf(settings.slot)}::bigint`
+
+const columnsOf = ({ key, sums, least = [], greatest = [] }: Parts): readonly string[] => [
+  ...[...key, ...sums],
+  ...[...least, ...greatest],
+]
+
+/** The schema fills the slot in. */
+function addGiven(parts: Parts, given: string): string {
   const { table, key, sums, identity = key, least = [], greatest = [] } = parts
-  const columns = [...key, ...sums, ...least, ...greatest]
   const sets = [
     ...sums.map((name) => `${name} = ${table}.${name} + excluded.${name}`),
     ...least.map((name) => `${name} = least(${table}.${name}, excluded.${name})`),
     ...greatest.map((name) => `${name} = greatest(${table}.${name}, excluded.${name})`),
   ]
-  return `insert into ${table} (${columns.join(', ')}) ${addUp(parts)}
-    on conflict (${identity.join(', ')}) do update set ${sets.join(', ')};`
+  return `insert into ${table} (${columnsOf(parts).join(', ')}) ${given}
+    on conflict (${identity.join(', ')}, slot) do update set ${sets.join(', ')};`
 }
-
-/** Adds to rows that are there. `then` are further statements for each of them, which is called `part`. */
-export function addToPresentRows(parts: Parts, then = ''): string {
-  const { table, sums, key } = parts
-  return `for part in ${addUp({ ...parts, skipsZero: true })} loop
-      update ${table} set ${sums.map((name) => `${name} = ${name} + part.${name}`).join(', ')} where ${isOfPart(key)};
-      ${then}
-    end loop;`
-}
-
-/** Finds the row of a part. */
-export const isOfPart = (key: readonly string[]): string => key.map((name) => `${name} = part.${name}`).join(' and ')
 
 function addUp({ key, sums, least = [], greatest = [], query, skipsZero = false }: Parts): string {
   const values = [

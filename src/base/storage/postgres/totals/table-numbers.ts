@@ -2,12 +2,10 @@
 import { type FollowedTable, followedTables, matters } from '../../schema/changes.js'
 import { createStatementTrigger, type Totals } from './statement-triggers.js'
 
-/** A statement that changes no row that matters leaves the number, and does not lock it. */
+/** A statement that changes no row that matters leaves the number. */
 const countRows = (table: FollowedTable, rows: string): string =>
-  `select count(*) as number into part from ${rows};
-   if part.number > 0 then
-     update changes set number = changes.number + part.number where table_name = '${table}';
-   end if;`
+  `insert into changes (table_name, number) select '${table}', count(*) from ${rows} having count(*) > 0
+     on conflict (table_name, slot) do update set number = changes.number + excluded.number;`
 
 function changedRows(table: FollowedTable): string {
   const rule = matters[table]

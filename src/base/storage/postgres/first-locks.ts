@@ -1,0 +1,78 @@
+/**
+ * What a batch locks before anything else, so that batches of several writers never wait for each other in a circle: first
+ * its turns (`Write.turn`), then the rows that other nodes change too, each kind in the order of its keys.
+ *
+ * A request changes rows in an order of its own: one that settles a message begins with the recipient and ends with the
+ * email, and one that cancels goes the other way. To sort the requests of a batch would order the rows of different
+ * requests alone. So the rows of a closed list of tables are locked here by one statement for each table, which the batch
+ * needs for other rows than new ones only. What belongs to an email, such as its recipients and links, is changed by
+ * commits that change the email too, and is behind its lock. This also makes recounts right: a statement that counts the
+ * recipients of an email sees those that another writer has settled a moment ago.
+ *
+ * Which rows those are is read from the statements: updates and deletes of these tables that name an id.
+ */
+import type { RequestStatement } from './batch-plan.js'
+import { toArray } from './many-rows.js'
+import type { Statement } from './pipeline-run.js'
+
+/** In the order in which they are locked. All have an `id`. */
+const sharedTables = ['api_keys', 'contacts', 'emails', 'sessions', 'webhooks'] as const
+type SharedTable = (typeof sharedTables)[number]
+
+const CHANGE = new RegExp(
+  `^(?:with changed as \\()?(?:update|delete from) "(${sharedTables.join('|')})" .*[ (]"id" = \\$(\\d+)`,
+  's',
+)
+
+const lockRows = (table: SharedTable): string => `select count(*) from (select 1 from "${table}"
+  where "id" = any($1::text[]) order by "id" for no key update) as locked`
+
+/** The condition leaves the row as it is; it is locked nevertheless. */
+const takeTurns = `insert into turns as taken (name) select name from unnest($1::text[]) as given(name) order by name
+  on conflict (name) do update set name = taken.name where false`
+
+/** Where a statement has the id of the row that it changes. Null if it changes none of a shared table. */
+interface Place {
+  readonly table: SharedTable
+  readonly parameter: number
+}
+
+/** Texts of statements that are remembered. There are fewer, but for those that are built for one use. */
+const MAX_KNOWN = 2_000
+const known = new Map<string, Place | null>()
+
+/** Gives the statements that lock for these. */
+export function lockFirst(statements: readonly RequestStatement[]): readonly Statement[] {
+  const turns = new Set<string>()
+  const ids = new Map<SharedTable, Set<unknown>>()
+  for (const { sql, parameters, turn, isNewRow } of statements) {
+    if (turn !== null) turns.add(turn)
+    const place = isNewRow ? null : findPlace(sql)
+    if (place === null) continue
+    const found = ids.get(place.table) ?? new Set()
+    ids.set(place.table, found.add(parameters[place.parameter]))
+  }
+  return [
+    ...(turns.size === 0 ? [] : [toStatement(takeTurns, turns)]),
+    ...sharedTables.flatMap((table) => {
+      const rows = ids.get(table)
+      return rows === undefined ? [] : [toStatement(lockRows(table), rows)]
+    }),
+  ]
+}
+
+function findPlace(sql: string): Place | null {
+  const before = known.get(sql)
+  if (before !== undefined) return before
+  if (known.size >= MAX_KNOWN) known.clear()
+  const [, name, number] = CHANGE.exec(sql) ?? []
+  const table = sharedTables.find((shared) => shared === name)
+  const place = table === undefined ? null : { table, parameter: Number(number) - 1 }
+  known.set(sql, place)
+  return place
+}
+
+/** A value that cannot be sent is refused where its own statement has it. */
+function toStatement(sql: string, values: ReadonlySet<unknown>): Statement {
+  return { sql, parameters: [toArray([...values].filter((value) => typeof value === 'string')) ?? '{}'] }
+}

@@ -62,7 +62,7 @@ export class QueueRunner {
     this.lanes = new Lanes(laneLimits(waiting, deps.connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new SweepLoop({
-      ...{ read: deps.read, clock: deps.clock, lanes: this.lanes, perLane: MAX_PER_LANE },
+      ...{ read: deps.read, node: deps.node, clock: deps.clock, lanes: this.lanes, perLane: MAX_PER_LANE },
       mayRun: () => this.mayRun,
       tryRead: (work) => this.tryRead(work),
       onEntries: () => this.startTurns(),
@@ -78,7 +78,7 @@ export class QueueRunner {
   }
 
   async start(): Promise<void> {
-    await this.deps.commit([recoverLeases({ at: this.deps.clock() })])
+    await this.deps.commit([recoverLeases({ node: this.deps.node, at: this.deps.clock() })])
     this.timer = setInterval(() => this.sweep.run(), POLL_INTERVAL)
     this.sweep.run()
   }

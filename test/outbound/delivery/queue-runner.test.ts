@@ -116,6 +116,7 @@ async function running(
     senderNotices: { build: () => null },
   }
   const runner: QueueRunner = new QueueRunner({
+    node: database.node.name,
     read,
     commit,
     clock: now,

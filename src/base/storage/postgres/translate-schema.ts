@@ -12,7 +12,7 @@ const column = '(?<=^\\s*\\w+ |, ?\\w+ |,\\s+\\w+ |\\(\\s*\\w+ )'
 /** Who writes a row: see `identifyWriter`. A command is of no node, and writes in the slot 0. */
 const writerColumns: readonly (readonly [RegExp, string])[] = [
   [/\bslot integer not null default 0\b/g, `slot bigint not null default ${settingOf(settings.slot)}::bigint`],
-  [/\bnode text not null default ''/g, `node text collate "C" not null default ${settingOf(settings.node)}`],
+  [/\bnode text not null default ''/g, `node text not null default ${settingOf(settings.node)}`],
 ]
 
 const typeNames: readonly (readonly [RegExp, string])[] = [

@@ -141,6 +141,16 @@ export class Delivery {
     this.runner.wake()
   }
 
+  /** Call this when entries are due on another node's act, or after this node has taken entries over. */
+  lookAgain(): void {
+    this.runner.lookAgain()
+  }
+
+  /** Call this when a domain or workspace was deleted elsewhere: its mail is read from the database, which has it no more. */
+  dropMail(): void {
+    this.messageCache.clear()
+  }
+
   /** Call this when this process has removed the domain's mail from the queue. */
   dropMailFrom(workspaceId: string, domain: string): void {
     this.messageCache.dropDomain(workspaceId, domain)

@@ -144,6 +144,11 @@ export class QueueRunner {
   /** Reads the whole queue again, because another process has changed it. */
   wake(): void {
     this.deps.messageCache.clear()
+    this.lookAgain()
+  }
+
+  /** Looks at all entries again, because some may be due that were not, or have come from another node. */
+  lookAgain(): void {
     this.sweep.reset()
     this.sweep.run()
   }

@@ -82,6 +82,24 @@ export class Leases {
     this.leasedEntries.delete(id)
   }
 
+  /**
+   * Gives back the claims whose attempts have not begun, or those that cannot be given back now when their turn comes. It
+   * never rejects.
+   */
+  async releaseClaims(): Promise<void> {
+    const { node, commit, clock, log } = this.deps
+    const at = clock()
+    const claims = [...this.leasedEntries].filter(([, claimedAt]) => claimedAt !== null)
+    if (claims.length === 0) return
+    for (const [id] of claims) this.leasedEntries.delete(id)
+    try {
+      await commit(claims.map(([id]) => releaseLease({ id, node, at })))
+    } catch (err) {
+      for (const [id, claimedAt] of claims) this.leasedEntries.set(id, claimedAt)
+      log.error({ err, leases: claims.length }, 'leases could not be released; the next start releases them')
+    }
+  }
+
   has(id: string): boolean {
     return this.leasedEntries.has(id)
   }

@@ -4,7 +4,7 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
-import { setServiceState } from '../../src/base/storage/db/service-state.js'
+import { announceChange } from '../../src/base/storage/db/change-acknowledgement.js'
 import type { ErrorBody } from '../../src/servers/api/http/error-answer.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { withOwnDatabase } from '../helpers/database/daemon-database.js'
@@ -83,7 +83,7 @@ function publish(zone: MutableZone, domain: Domain, purposes = ['mail_cname', 'd
 
 /** Makes the daemon check domains that are due, as it would within a minute. */
 const nudge = (app: TestDaemon): Promise<void> =>
-  withOwnDatabase(app, (database) => database.commit([setServiceState({ key: 'nudge', value: String(app.now()) })]))
+  withOwnDatabase(app, (database) => database.commit([announceChange()]))
 
 async function waitForDomain(
   app: TestDaemon,

@@ -2,7 +2,7 @@
  * Processes mail that is on disk and was answered 250 before it was processed (`early-processor.ts`): takes it apart, has
  * it scored, and writes the result, all in one commit.
  *
- * The database is the queue: messages with status `received` are processed, after a crash too. A message that
+ * The database is the queue: messages of this node with status `received` are processed, after a crash too. A message that
  * cannot be parsed fails and keeps its bytes; so does one that triggers an internal error, or it would be
  * tried for ever. A database fault pauses processing for a second, and then the same messages are tried again.
  *
@@ -40,6 +40,8 @@ import { messageDigester } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
 
 export interface ProcessorDeps extends Store {
+  /** The name of this node, whose messages are processed. */
+  readonly node: string
   readonly clock: Clock
   readonly log: Log
   readonly mime: Pick<InboundReader, 'analyze' | 'digest'>
@@ -67,7 +69,7 @@ export class InboundProcessor {
   private isTakingAll = false
 
   constructor(private readonly deps: ProcessorDeps) {
-    this.waitingMail = new WaitingMail(deps.read)
+    this.waitingMail = new WaitingMail(deps.read, deps.node)
     const deadly = deps.crashGuard.suspects.filter(({ deaths }) => deaths >= MAX_DEATHS)
     this.deathCounts = new Map(deadly.map(({ id, deaths }) => [id, deaths]))
   }
@@ -97,9 +99,15 @@ export class InboundProcessor {
   }
 
   private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
-    const [email] = await unprocessedById(this.deps.read, { id, workspaceId })
+    const { read, node } = this.deps
+    const [email] = await unprocessedById(read, { node, id, workspaceId })
     if (email === undefined) this.deps.crashGuard.finish(id)
     else await this.process(email)
+  }
+
+  /** Looks for messages of all workspaces now, because some have come from another node. */
+  resume(): void {
+    this.startAll()
   }
 
   /** A new message of the workspace is on disk. */

@@ -10,6 +10,7 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
 import type { QueueRunner } from '../../outbound/delivery/queue-runner.js'
 import type { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
@@ -55,6 +56,7 @@ interface ReceivingEvents {
 }
 
 export interface ReceivingDeps extends Store, ReceivingEvents {
+  readonly node: Pick<NodeState, 'name'>
   readonly config: Pick<StartSettings, 'service'>
   readonly settings: ReadSettings
   readonly clock: Clock
@@ -135,6 +137,11 @@ export class Receiving {
     this.processor.start()
   }
 
+  /** Call this when this node has taken messages over from another one. */
+  resume(): void {
+    this.processor.resume()
+  }
+
   /** Ends threads and child processes, and waits for messages under way. */
   async stop(): Promise<void> {
     await this.threads.stop()
@@ -159,6 +166,7 @@ export class Receiving {
   private openProcessor(): InboundProcessor {
     const { policy, mail, crashGuard } = this
     const { read, commit, clock, log, mime, queue, onLateOutcome } = this.deps
+    const node = this.deps.node.name
     const { service } = this.deps.config
     const { hostname, mail_from: mailFrom } = service
     const settings = () => this.deps.settings().outbound
@@ -167,7 +175,10 @@ export class Receiving {
     const bounces = new BounceReturner({ ...common, queue, hostname, reports })
     const owners = new DomainOwners(read, service)
     const domainReports = new DomainReportFiler({ ...common, owners, onOutcome: this.deps.onDomainReport })
-    return new InboundProcessor({ read, commit, clock, log, mime, crashGuard, mail, reports: bounces, domainReports })
+    return new InboundProcessor({
+      ...{ node, read, commit, clock, log, mime, crashGuard, mail, domainReports },
+      reports: bounces,
+    })
   }
 
   private openAcceptor(): InboundAcceptor {

@@ -1,5 +1,5 @@
 /**
- * Takes unprocessed mail from disk, a share of each workspace at a time: a workspace with thousands of messages, or
+ * Takes unprocessed mail of this node from disk, a share of each workspace at a time: a workspace with thousands of messages, or
  * with slow ones, delays only itself.
  *
  * The position in each workspace is kept, so that a message is read once; `takeAll` starts from the beginning
@@ -39,7 +39,10 @@ function createState(): WorkspaceState {
 export class WaitingMail {
   private readonly workspaces = new Map<string, WorkspaceState>()
 
-  constructor(private readonly read: Read) {}
+  constructor(
+    private readonly read: Read,
+    private readonly node: string,
+  ) {}
 
   /** Messages of all workspaces that can be started now; each counts as in progress from the moment it is yielded. */
   async *takeAll(): AsyncGenerator<InboundEmail> {
@@ -89,7 +92,8 @@ export class WaitingMail {
   ): Promise<readonly InboundEmail[]> {
     const { inProgress, justFinished } = workspace
     justFinished.clear()
-    const page = limit === 0 ? [] : await unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
+    const query = { node: this.node, workspaceId, ...workspace.cursor, limit }
+    const page = limit === 0 ? [] : await unprocessedOfWorkspace(this.read, query)
     workspace.hasMore = page.length === limit
     const batch: InboundEmail[] = []
     for (const email of page) {
@@ -113,7 +117,7 @@ export class WaitingMail {
   private async *listWorkspaces(): AsyncGenerator<string> {
     let after = ''
     for (;;) {
-      const [next] = await nextUnprocessedWorkspace(this.read, { after })
+      const [next] = await nextUnprocessedWorkspace(this.read, { node: this.node, after })
       if (next === undefined) return
       after = next.workspace_id
       yield after

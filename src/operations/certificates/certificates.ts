@@ -70,6 +70,9 @@ interface WorkDeps {
   readonly composeNotices: WatchDeps['composeNotices']
 }
 
+/** Whether a certificate is missing or to be renewed depends on these. */
+const mayNeedWork: readonly FollowedTable[] = ['acme_certificates', 'acme_names', 'commands', 'domains']
+
 export class Certificates {
   readonly answers = new ChallengeAnswers()
   /** Where challenges over plain HTTP are answered. */
@@ -140,8 +143,8 @@ export class Certificates {
       if (pair !== null) this.useDefault(pair)
     }
     if (changed.has('acme_names')) this.runner?.drop()
-    // Names may have changed, or a renewal was asked for.
-    this.runner?.wake()
+    // Names may have changed, or a command may have asked for a renewal.
+    if (mayNeedWork.some((table) => changed.has(table))) this.runner?.wake()
   }
 
   /** Those from the ACME server; empty without one. */

@@ -40,6 +40,7 @@ interface DeliveryDeps extends Omit<ConstructorParameters<typeof Delivery>[0], O
 type OpenedHere =
   | 'read'
   | 'commit'
+  | 'node'
   | 'random'
   | 'dialer'
   | 'timeouts'

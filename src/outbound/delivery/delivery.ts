@@ -12,6 +12,7 @@ import type { Resolver } from '../../base/platform/dns/resolver.js'
 import type { Log } from '../../base/platform/log.js'
 import type { RandomSource } from '../../base/platform/random.js'
 import type { Store } from '../../base/storage/db/database.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 import { HoldRuleRunner } from '../../records/messages/queue/hold-rule-runner.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import type { WorkspaceDirectory } from '../../workspaces/accounts/workspace/workspace-directory.js'
@@ -44,6 +45,7 @@ import type { OnTlsResult } from './transport-security/session-result.js'
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps extends Store {
+  readonly node: Pick<NodeState, 'name'>
   readonly config: Pick<StartSettings, 'service'>
   readonly settings: ReadSettings
   readonly clock: Clock
@@ -109,6 +111,7 @@ export class Delivery {
     const secret = identity.returnPathSecret
     this.runner = new QueueRunner({
       ...{ read, commit, clock, log, messageCache, paces, owners, destinations, unreachable },
+      node: deps.node.name,
       holdRules: this.holdRules,
       sources: this.sources,
       messages: new MessagePreparer({ read, signingKeys, signing, messageCache, owners, secret }),
@@ -136,6 +139,16 @@ export class Delivery {
     await this.holdRules.reload()
     void this.deps.paces.reload()
     this.runner.wake()
+  }
+
+  /** Call this when entries are due on another node's act, or after this node has taken entries over. */
+  lookAgain(): void {
+    this.runner.lookAgain()
+  }
+
+  /** Call this when a domain or workspace was deleted elsewhere: its mail is read from the database, which has it no more. */
+  dropMail(): void {
+    this.messageCache.clear()
   }
 
   /** Call this when this process has removed the domain's mail from the queue. */

@@ -14,6 +14,7 @@ import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../.
 import { buildLocalDeferral } from './attempt/local-fault.js'
 import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from './attempt/make-attempt.js'
 import { releaseScheduled } from './attempt/message-preparer.js'
+import { AttemptGate } from './queue/attempt-gate.js'
 import { BulkPace } from './queue/bulk-pace.js'
 import { Lanes, laneLimits } from './queue/lanes.js'
 import { type Claim, Leases } from './queue/leases.js'
@@ -28,8 +29,6 @@ const POLL_INTERVAL = 500
 const PACE_INTERVAL = 5
 /** Milliseconds after which the runner looks again at messages that wait for a slot. */
 const SLOT_INTERVAL = 50
-/** Milliseconds in which nothing is taken after a fault of the database. */
-const FAULT_PAUSE = 1_000
 /** Milliseconds that aborted attempts have to end. */
 const ABORT_GRACE = 2_000
 const MAX_PER_LANE = 400
@@ -52,9 +51,8 @@ export class QueueRunner {
   private readonly leases: Leases
   private readonly attemptDeps: MakeAttemptDeps
   private timer: NodeJS.Timeout | null = null
-  private pauseTimer: NodeJS.Timeout | null = null
   private waitTimer: NodeJS.Timeout | null = null
-  private isStopping = false
+  private readonly gate = new AttemptGate(() => this.sweep.run())
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
@@ -62,8 +60,8 @@ export class QueueRunner {
     this.lanes = new Lanes(laneLimits(waiting, deps.connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new SweepLoop({
-      ...{ read: deps.read, clock: deps.clock, lanes: this.lanes, perLane: MAX_PER_LANE },
-      mayRun: () => this.mayRun,
+      ...{ read: deps.read, node: deps.node, clock: deps.clock, lanes: this.lanes, perLane: MAX_PER_LANE },
+      mayRun: () => this.gate.isOpen,
       tryRead: (work) => this.tryRead(work),
       onEntries: () => this.startTurns(),
     })
@@ -74,18 +72,19 @@ export class QueueRunner {
       releaseMessage: ({ id, email_id }) => deps.messageCache.release(email_id, id),
       onDueMoved: (workspaceId, from) => this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: from }),
     })
-    this.attemptDeps = { ...shared, postponements, abortSignal: this.abortController.signal }
+    const { signal: abortSignal } = this.abortController
+    this.attemptDeps = { ...shared, postponements, abortSignal, mayBegin: () => !this.gate.isHalted }
   }
 
   async start(): Promise<void> {
-    await this.deps.commit([recoverLeases({ at: this.deps.clock() })])
+    await this.deps.commit([recoverLeases({ node: this.deps.node, at: this.deps.clock() })])
     this.timer = setInterval(() => this.sweep.run(), POLL_INTERVAL)
     this.sweep.run()
   }
 
   /** Lets the commit of a message count its attempt too, if that can begin at once. Returns null if it cannot. */
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
-    if (!this.mayRun || email.scheduled_for !== null) return null
+    if (!this.gate.isOpen || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
     if (this.deps.holdRules.find(entry, email.from_email) !== null) return null
     return this.leases.claim()
@@ -96,6 +95,8 @@ export class QueueRunner {
     const { email, entries, dsnRequests, bytes } = enqueued
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.confirmClaim(enqueued, claim)
+    // Its commit was under way when the runner was halted.
+    if (this.gate.isHalted) void this.leases.releaseClaims()
     const fresh = isDue && bytes.kept !== null ? { email, raw: bytes.kept, dsnRequests } : null
     const ids = entries.map(({ id }) => id)
     if (fresh !== null) this.deps.messageCache.put(buildFreshMessage(fresh, copies), ids)
@@ -144,15 +145,36 @@ export class QueueRunner {
   /** Reads the whole queue again, because another process has changed it. */
   wake(): void {
     this.deps.messageCache.clear()
+    this.lookAgain()
+  }
+
+  /** Looks at all entries again, because some may be due that were not, or have come from another node. */
+  lookAgain(): void {
     this.sweep.reset()
     this.sweep.run()
   }
 
+  /**
+   * Begins no further attempts, because this node drains or may have lost its entries to another one. Attempts under way
+   * go on; `countTurns` counts them. Those that are counted and have not begun are given back, so that the entries may
+   * move.
+   */
+  async halt(): Promise<void> {
+    this.gate.halt()
+    await this.leases.releaseClaims()
+  }
+
+  /** Begins attempts again after `halt`. */
+  goOn(): void {
+    this.gate.goOn()
+    this.lookAgain()
+  }
+
   /** Takes no more entries; waits up to `limit` milliseconds for attempts, then releases the others. */
   async stop(limit: number): Promise<void> {
-    this.isStopping = true
+    this.gate.stop()
     if (this.timer !== null) clearInterval(this.timer)
-    for (const timer of [this.pauseTimer, this.waitTimer]) if (timer !== null) clearTimeout(timer)
+    if (this.waitTimer !== null) clearTimeout(this.waitTimer)
     await this.sweep.stop()
     await this.turns.wait(limit)
     this.abortController.abort()
@@ -160,13 +182,8 @@ export class QueueRunner {
     await this.leases.releaseAll()
   }
 
-  /** False while the runner stops, and for a while after a fault of the database. */
-  private get mayRun(): boolean {
-    return !this.isStopping && this.pauseTimer === null
-  }
-
   private startTurns(): void {
-    if (!this.mayRun) return
+    if (!this.gate.isOpen) return
     this.sweep.refill()
     for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
       this.turns.add(this.runTurn(entry))
@@ -219,14 +236,14 @@ export class QueueRunner {
     this.leases.forget(id)
     const onStorageFault = (): void => {
       turn.needsRecheck = true
-      this.pauseAfterFault()
+      this.gate.pause()
     }
     try {
       await this.deps.settler.settle(finished, { signal: this.abortController.signal, onStorageFault, queue: this })
     } catch (error) {
       this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not stored')
       if (this.abortController.signal.aborted || error instanceof StorageFault) return
-      await this.deps.commit([holdForOperator({ id, why: PARKED_REASON })]).catch(() => this.pauseAfterFault())
+      await this.deps.commit([holdForOperator({ id, why: PARKED_REASON })]).catch(() => this.gate.pause())
     }
   }
 
@@ -239,7 +256,7 @@ export class QueueRunner {
     if (!this.leases.has(entry.id) && (await this.isGone(entry))) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
     if (error instanceof StorageFault) {
-      this.pauseAfterFault()
+      this.gate.pause()
       return 'changed'
     }
     try {
@@ -247,7 +264,7 @@ export class QueueRunner {
         this.leases.has(entry.id) || (await this.leases.take(entry, at, releaseScheduled(entry))) !== 'changed'
       return leased ? await this.buildDeferral(turn, 'local error') : 'changed'
     } catch {
-      this.pauseAfterFault()
+      this.gate.pause()
       return 'changed'
     }
   }
@@ -275,16 +292,8 @@ export class QueueRunner {
       this.deps.log.error({ err: error }, 'the queue cannot be read')
       // The read may have been for an entry behind the position of the sweep.
       this.sweep.reset()
-      this.pauseAfterFault()
+      this.gate.pause()
       return undefined
     }
-  }
-
-  private pauseAfterFault(): void {
-    if (this.pauseTimer !== null || this.isStopping) return
-    this.pauseTimer = setTimeout(() => {
-      this.pauseTimer = null
-      this.sweep.run()
-    }, FAULT_PAUSE)
   }
 }

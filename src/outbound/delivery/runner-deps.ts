@@ -11,6 +11,8 @@ import type { ConnectionLimits } from './sessions/session-pool.js'
 import type { Paces } from './shaping/paces.js'
 
 export interface RunnerDeps extends Store, AttemptParts {
+  /** The name of this node, whose entries are attempted. */
+  readonly node: string
   readonly log: Log
   readonly holdRules: Pick<HoldRuleRunner, 'find' | 'findStored' | 'hold'>
   readonly messageCache: MessageCache

@@ -14,6 +14,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { countChange } from '../../base/storage/db/table-changes.js'
 import { type Write, WriteConflict } from '../../base/storage/db/write.js'
 import type { Email } from './email/email.js'
 import { requireVisibleEmail, type Viewer } from './email-resource.js'
@@ -32,6 +33,7 @@ export function reschedule(deps: Store, viewer: Viewer, id: string, at: number):
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     rescheduleEmail({ ...email, at }),
     rescheduleEntries(rows)({ ...email, at }),
+    countChange('due_mail'),
   ])
 }
 
@@ -41,6 +43,7 @@ export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: n
     unscheduleEmail(email),
     rescheduleEntries(rows)({ ...email, at: now }),
     queueRecipients(rows)(email),
+    countChange('due_mail'),
   ])
 }
 

@@ -163,21 +163,25 @@ export class Changes {
   }
 
   /**
-   * Another process has made a commit, which has changed these of the tables that caches hold, and perhaps others. The
-   * change is in effect when it resolves. It rejects if something cannot be read now. Calls must not overlap.
+   * Another process has changed these tables that are followed, or has done these acts. It is in effect when this
+   * resolves. It rejects if something cannot be read now. Calls must not overlap.
    */
   async madeElsewhere(changed: ReadonlySet<FollowedTable>): Promise<void> {
     const { domainChecks, webhooks, exports, workspaces, delivery, broadcasts } = this.parts
+    // A command may have changed anything.
+    const has = (...tables: readonly FollowedTable[]): boolean =>
+      ['commands' as const, ...tables].some((table) => changed.has(table))
     dropFollowers(this.caches, changed)
-    domainChecks.wake()
-    webhooks.reload()
-    exports.refresh()
+    if (has('domains', 'domain_checks')) domainChecks.wake()
+    if (has('webhooks', 'webhook_replays', 'erasures')) webhooks.reload()
+    if (has('exports', 'erasures')) exports.refresh()
+    if (changed.has('dropped_mail')) delivery.dropMail()
     // All of them begin at once. One that fails does not stop the others.
     const outcomes = await Promise.allSettled([
-      this.endRevoked(),
+      has(...this.parts.apiKeyCache.follows) ? this.endRevoked() : undefined,
       workspaces.follows.some((table) => changed.has(table)) ? workspaces.reload() : undefined,
-      delivery.refresh(),
-      broadcasts.recheck(),
+      has('queue_acts', 'hold_rules') ? delivery.refresh() : changed.has('due_mail') && delivery.lookAgain(),
+      has('broadcasts', 'workspaces') ? broadcasts.recheck() : undefined,
     ])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }

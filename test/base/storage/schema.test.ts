@@ -55,6 +55,7 @@ const bytes: Readonly<Record<string, number>> = {
   'templates.alias': 64, // `servers/api/content/template-fields`
   'workspaces.slug': 3 * 100, // made from a name of at most 100 characters
   'sms_parts.message_id': 3 * 200, // `workspaces/sms/http/http-style`
+  node: DOMAIN, // a host name, or as `base/config` takes it
   phone: WORD,
   prefix: WORD,
   country: WORD,

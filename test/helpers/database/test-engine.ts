@@ -30,3 +30,6 @@ export function toWordsOfEngine(sql: string): string {
     return `$${number}`
   })
 }
+
+/** The name of the node that opens the database of a test. */
+export const testNode = isOnPostgres() ? 'one' : ''

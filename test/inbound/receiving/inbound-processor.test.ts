@@ -50,6 +50,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
   const limits = { ...defaultMimeLimits, time: 10_000, maxWaiting: 1000, maxWaitingPerWorkspace: 500 }
   const mime = new MimeReader(limits, contentAnalyzer)
   const processor = new InboundProcessor({
+    node: database.node.name,
     read: async (sql, parameters) => {
       if (faults.read) throw full
       return database.read(sql, parameters)

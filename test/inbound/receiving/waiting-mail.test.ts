@@ -17,7 +17,7 @@ async function openMail(t: Test, ids: readonly string[]) {
     const rows = await database.read<never>(sql, parameters)
     if (state.isHeld) await new Promise<void>((resolve) => (state.release = resolve))
     return rows
-  })
+  }, database.node.name)
   return { database, mail, state }
 }
 

@@ -116,6 +116,7 @@ async function running(
     senderNotices: { build: () => null },
   }
   const runner: QueueRunner = new QueueRunner({
+    node: database.node.name,
     read,
     commit,
     clock: now,
@@ -650,4 +651,81 @@ t.test('a message goes out beside receivers that do not answer, though they have
   t.same([await status('one@slow.test'), runner.activeCount], ['queued', 2], 'the others go on')
   pending.end()
   await waitUntil('and arrive too', async () => (await status('one@slow.test')) === 'delivered')
+})
+
+t.test('an entry of another node is attempted when it has come to this one, and not before', async (t) => {
+  const { runner, add, attempted, database, row, status } = await running(t)
+  await add('theirs@b.test', false)
+  await add('theirs@c.test', false)
+  await database.commit([{ sql: "update queue set node = 'other'", parameters: [] }])
+  await database.commit([{ sql: "update queue set leased = 1 where domain = 'c.test'", parameters: [] }])
+  await add('ours@b.test', false)
+  await runner.start()
+  await waitUntil('ours arrives', async () => (await status('ours@b.test')) === 'delivered')
+  t.same(attempted, ['ours@b.test'])
+  t.match(await row('theirs@c.test'), { leased: 1 }, 'the lease of another node is none that a crash has left here')
+  await database.commit([{ sql: 'update queue set leased = 0, node = ?', parameters: [database.node.name] }])
+  runner.lookAgain()
+  await waitUntil('theirs arrives', async () => (await status('theirs@b.test')) === 'delivered')
+  t.match(attempted, ['ours@b.test', /theirs/, /theirs/])
+})
+
+t.test('an entry that another node takes over before its lease is left to it', async (t) => {
+  let takeOver = async (): Promise<void> => undefined
+  const { runner, add, attempted, database, row } = await running(t, {
+    findDestination: async () => {
+      await takeOver()
+      return { kind: 'hosts', hosts: [] }
+    },
+  })
+  const isTaken = new Promise<void>((resolve) => {
+    takeOver = async () => {
+      await database.commit([{ sql: "update queue set node = 'other'", parameters: [] }])
+      resolve()
+    }
+  })
+  await add('x@b.test', true)
+  await runner.start()
+  await isTaken
+  await waitUntil('its turn ends', () => runner.countTurns() === 0)
+  t.same(attempted, [])
+  t.match(await row('x@b.test'), { attempts: 0, leased: 0 })
+})
+
+t.test('a runner that is halted begins nothing, gives its claims back, and goes on when it may', async (t) => {
+  const ends = pendingAttempts([])
+  const { runner, add, take, row, status } = await running(t, {
+    attempt: ends.attempt,
+    connections: () => ({ max_connections: 1, max_connections_per_host: 10 }),
+  })
+  await runner.start()
+  await add('first@b.test', true)
+  await waitUntil('it is under way', async () => (await row('first@b.test'))?.leased === 1)
+  await add('waits@b.test', true)
+  await runner.halt()
+  t.equal(runner.countTurns(), 1, 'the one that is under way')
+  t.equal(await take('new@b.test'), null, 'no attempt is counted for a new message')
+  ends.end()
+  await waitUntil('it has ended', () => runner.countTurns() === 0)
+  t.equal(await status('first@b.test'), 'delivered')
+  t.match(await row('waits@b.test'), { attempts: 0, leased: 0 })
+  runner.goOn()
+  await waitUntil('the others arrive', async () => {
+    ends.end()
+    return (await status('waits@b.test')) === 'delivered' && (await status('new@b.test')) === 'delivered'
+  })
+})
+
+t.test('claims whose attempts have not begun when the runner is halted are given back', async (t) => {
+  const { runner, take, row, status } = await running(t)
+  await runner.start()
+  const handOvers: (() => void)[] = []
+  await take('early@b.test', (handOver) => handOvers.push(handOver))
+  t.match(await row('early@b.test'), { attempts: 1, leased: 1 })
+  await runner.halt()
+  for (const handOver of handOvers) handOver()
+  await waitUntil('it is given back', async () => (await row('early@b.test'))?.leased === 0)
+  t.match(await row('early@b.test'), { attempts: 0 })
+  runner.goOn()
+  await waitUntil('it arrives', async () => (await status('early@b.test')) === 'delivered')
 })

@@ -14,6 +14,7 @@ import { cancelRoute, rescheduleRoute } from '../../../src/servers/api/emails/ch
 import { createKeylessPrincipal } from '../../../src/workspaces/accounts/access/principal.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { testNode } from '../../helpers/database/test-engine.js'
 
 const { database } = await temporaryDatabase(t)
 const conflict = (status: string): { name: string; kind: string; details: object } => ({
@@ -49,7 +50,13 @@ async function storeScheduled(scheduledFor: number | null = 9000): Promise<Sched
 function releaseWrites(id: string, entry: QueueEntry | undefined): Write[] {
   if (entry === undefined) throw new Error('no entry')
   return [
-    leaseEntry({ id: entry.id, attempts: entry.attempts, dueAt: entry.next_attempt_at, until: 900_000 }),
+    leaseEntry({
+      id: entry.id,
+      node: testNode,
+      attempts: entry.attempts,
+      dueAt: entry.next_attempt_at,
+      until: 900_000,
+    }),
     releaseRecipients({ emailId: id }),
     rollUpEmail({ emailId: id, sentAt: null, deliveredAt: null, bouncedAt: null }),
   ]

@@ -8,27 +8,16 @@
 import type { Log } from '../../platform/log.js'
 import { shareWaitingRun } from '../../platform/serial-runner.js'
 import type { Database } from './database.js'
-import { prepareRead, prepareWrite, type Read } from './prepared.js'
+import { prepareRead, type Read } from './prepared.js'
 import { readServiceState, setServiceState } from './service-state.js'
-import { type FollowedTable, TableChanges } from './table-changes.js'
+import { countChange, type FollowedTable, TableChanges } from './table-changes.js'
 import type { Write } from './write.js'
 
-/** Stands among the names of tables in `changes`. */
-const ANNOUNCEMENTS = 'announcements'
 const ACKNOWLEDGED_KEY = 'change_noticed'
-
-const countAnnouncement = prepareWrite<{ name: string }>(({ db, slot }) =>
-  db
-    .insertInto('changes')
-    .values({ table_name: slot('name'), number: 1 })
-    .onConflict((conflict) =>
-      conflict.columns(['table_name', 'slot']).doUpdateSet((eb) => ({ number: eb('changes.number', '+', 1) })),
-    ),
-)
 
 /** Belongs into the commit that the daemon must notice. */
 export function announceChange(): Write {
-  return countAnnouncement({ name: ANNOUNCEMENTS })
+  return countChange('commands')
 }
 
 const selectAnnounced = prepareRead<{ name: string }>()(({ db, slot }) =>
@@ -40,7 +29,7 @@ const selectAnnounced = prepareRead<{ name: string }>()(({ db, slot }) =>
 
 /** Adds up the announcements of all slots. It grows with each one that is committed. */
 export async function readAnnouncedChange(read: Read): Promise<number> {
-  return (await selectAnnounced(read, { name: ANNOUNCEMENTS }))[0]?.number ?? 0
+  return (await selectAnnounced(read, { name: 'commands' }))[0]?.number ?? 0
 }
 
 export async function readAcknowledgedChange(read: Read): Promise<number> {

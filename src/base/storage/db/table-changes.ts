@@ -2,10 +2,12 @@
  * Finds which tables other processes have changed. Each cache follows the tables that it reads, and is dropped when one
  * of them has changed.
  *
- * Triggers number the changes of these tables (`storage/schema/changes`), in the commit that makes them.
+ * Triggers number the changes of these tables (`storage/schema/changes`), in the commit that makes them. Some acts on large
+ * tables are numbered too, such as those that make mail due.
  */
-import { type FollowedTable, followedTables } from '../schema/changes.js'
-import { prepareRead, type Read } from './prepared.js'
+import { type FollowedTable, followedSubjects, followedTables } from '../schema/changes.js'
+import { prepareRead, prepareWrite, type Read } from './prepared.js'
+import type { Write } from './write.js'
 
 export type { FollowedTable } from '../schema/changes.js'
 
@@ -15,6 +17,23 @@ export interface FollowsTables {
   readonly follows: readonly FollowedTable[]
   /** Forgets all that it holds, and does not keep what is being read at this moment. */
   drop(): void
+}
+
+/** All that is numbered. */
+const followed: readonly FollowedTable[] = [...followedTables, ...followedSubjects]
+
+const addToNumber = prepareWrite<{ subject: FollowedTable }>(({ db, slot }) =>
+  db
+    .insertInto('changes')
+    .values({ table_name: slot('subject'), number: 1 })
+    .onConflict((conflict) =>
+      conflict.columns(['table_name', 'slot']).doUpdateSet((eb) => ({ number: eb('changes.number', '+', 1) })),
+    ),
+)
+
+/** Counts an act in the commit that makes it, so that other nodes see it. */
+export function countChange(subject: (typeof followedSubjects)[number]): Write {
+  return addToNumber({ subject })
 }
 
 const readNumbers = prepareRead<object>()(({ db }) =>
@@ -37,11 +56,11 @@ export class TableChanges {
     // They are read before anything is dropped: a change that comes in between is found by the next call.
     const [read] = await Promise.allSettled([readNumbers(this.read, {})])
     if (read.status === 'rejected') {
-      await act(new Set(followedTables))
+      await act(new Set(followed))
       throw read.reason
     }
     const numbers = new Map(read.value.map(({ table_name: table, number }) => [table, number]))
-    await act(new Set(followedTables.filter((table) => numbers.get(table) !== this.seen.get(table))))
+    await act(new Set(followed.filter((table) => numbers.get(table) !== this.seen.get(table))))
     this.seen = numbers
   }
 }

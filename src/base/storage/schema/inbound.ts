@@ -23,15 +23,16 @@ const records = [
     has_text integer not null, attachment_count integer not null, size integer not null,
     spam_status text check (spam_status in ('clean', 'suspicious', 'spam')), spam_score integer,
     spam_report text not null, received_at integer not null, processed_at integer,
-    arrival text not null default '{}', from_key text not null default '') strict, without rowid`,
+    arrival text not null default '{}', from_key text not null default '',
+    node text not null default '') strict, without rowid`,
   // Lists the mail of a workspace.
   'create index inbound_of_workspace on inbound_emails (workspace_id, kind, received_at, id)',
   // Lists the mail of one status.
   'create index inbound_by_status on inbound_emails (workspace_id, kind, status, received_at, id)',
   // Finds the mail that is to be removed for its age.
   'create index inbound_age on inbound_emails (received_at)',
-  // Finds what is to be processed, by workspace, so that no workspace waits behind another.
-  `create index inbound_waiting on inbound_emails (workspace_id, received_at, id) where status = 'received'`,
+  // Finds what a node is to process, by workspace, so that no workspace waits behind another.
+  `create index inbound_waiting on inbound_emails (node, workspace_id, received_at, id) where status = 'received'`,
   // Lists the mail of one sender; it has the columns of the other filters, so that a walk along it needs no rows.
   `create index inbound_by_from on inbound_emails
     (workspace_id, kind, from_key, received_at, id, status, spam_status, domain)`,

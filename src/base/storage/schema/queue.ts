@@ -1,17 +1,17 @@
 /** The outbound queue, and the rules by which the operator holds entries of it. */
 
 export const queue = [
-  // A recipient to whom a message is still to be delivered: when, and what the entry waits for.
+  // A recipient to whom a message is still to be delivered: when, what the entry waits for, and which node delivers it.
   `create table queue (
     id text primary key, email_id text not null, workspace_id text not null, recipient text not null,
     domain text not null, priority integer not null check (priority in (0, 1, 2)), attempts integer not null,
     enqueued_at integer not null, next_attempt_at integer not null, leased integer not null, held integer not null,
     noticed integer not null, last_response text, waits_for text, broadcast_id text,
     hold_rule text, node text not null default '') strict, without rowid`,
-  // Finds the next entry of a workspace that is due.
-  'create index queue_due on queue (workspace_id, held, next_attempt_at)',
-  // Finds the next entry of a workspace to one domain, by priority.
-  'create index queue_lanes on queue (workspace_id, domain, priority, held, next_attempt_at)',
+  // Finds the next entry of a node and a workspace that is due.
+  'create index queue_due on queue (node, workspace_id, held, next_attempt_at)',
+  // Finds the next entry of a workspace and a node to one domain, by priority, and all entries of a workspace.
+  'create index queue_lanes on queue (workspace_id, node, domain, priority, held, next_attempt_at)',
   // Finds the entries of an email.
   'create index queue_of_email on queue (email_id)',
   // Finds the leases that a process left that ended, without a walk over the queue.

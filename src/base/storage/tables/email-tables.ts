@@ -164,6 +164,8 @@ export interface QueueTable {
   broadcast_id: string | null
   /** The id of the rule that holds it. Null unless it is held by one. */
   hold_rule: string | null
+  /** The node that delivers it: see `storage/db/node-state`. */
+  node: Generated<string>
 }
 
 /** Rules of the operator: entries that match one are held as long as it lasts. */

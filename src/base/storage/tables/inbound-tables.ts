@@ -84,6 +84,8 @@ export interface InboundEmailsTable {
   spam_report: Json<readonly SpamContribution[]>
   received_at: Timestamp
   processed_at: Timestamp | null
+  /** The node that has accepted the message and processes it: see `storage/db/node-state`. */
+  node: Generated<string>
 }
 
 /** A tuple of greylisting, or a client network: see `receiving/greylisting/`. */

@@ -89,6 +89,7 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
     next_attempt_at: row.leased === 1 ? null : formatTimestamp(row.next_attempt_at),
     waits_for: waitsForOf(row),
     hold_rule: row.hold_rule,
+    node: row.node === '' ? null : row.node,
     last_response: row.last_response,
   }
 }

@@ -21,7 +21,13 @@ export const workChecks: readonly Check[] = [
 
 async function checkLeases({ config, read, clock }: CheckDeps): Promise<readonly Judgement[]> {
   if (read === null) return []
-  return [judgeLeases(await readExpiredLeases(read, clock()), isDataFolderHeld(config.service.data_dir))]
+  const expired = await readExpiredLeases(read, { node: nodeNameOf(config), now: clock() })
+  return [judgeLeases(expired, isDataFolderHeld(config.service.data_dir))]
+}
+
+/** The name under which the daemon of this machine delivers. */
+function nodeNameOf({ storage, node }: CheckDeps['config']): string {
+  return storage.url === '' ? '' : node.name
 }
 
 export function judgeLeases(

@@ -66,12 +66,14 @@ export interface MakeAttemptDeps extends AttemptParts {
   readonly lanes: Pick<Lanes, 'bind' | 'noteSize' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
+  /** False while no attempt may begin on this node. */
+  readonly mayBegin: () => boolean
   /** Aborts when the process ends. */
   readonly abortSignal: AbortSignal
 }
 
 /**
- * Resolves to `changed` if a hold rule matches, the broadcast was stopped, the recipient no longer wants the message,
+ * Resolves to `changed` if a hold rule matches, no attempt may begin now, the broadcast was stopped, the recipient no longer wants the message,
  * or the entry was held, removed, leased by another process, or postponed. Resolves to `waits` if the entry was put
  * back until its host has room.
  */
@@ -119,7 +121,7 @@ async function attemptFrom(
   }
   // A lease that is taken after the end of the process would not be released. From here to the lease nothing waits.
   deps.abortSignal.throwIfAborted()
-  if (deps.lanes.isStopped(entry)) return 'changed'
+  if (!deps.mayBegin() || deps.lanes.isStopped(entry)) return 'changed'
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
   if (lease === 'changed') return 'changed'
   if (lease === 'written') readyMessage.signed.isSignatureStored = true

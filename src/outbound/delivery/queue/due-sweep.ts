@@ -1,5 +1,5 @@
 /**
- * The *sweep* of the queue brings due entries from the database into the lanes, one small page at a time.
+ * The *sweep* of the queue brings due entries of this node from the database into the lanes, one small page at a time.
  *
  * Each workspace has a sweep, which walks the due entries of the workspace in order of time and keeps its position. So
  * each entry is read once when it becomes due, however long the queue is. An entry whose lane is full is skipped; the
@@ -12,8 +12,9 @@ import {
   dueEntriesOfWorkspace,
   dueIdsOfLane,
   nextWorkspaceInQueue,
+  ownEntryById,
 } from '../../../records/messages/queue/due-entries.js'
-import { entryById, type QueueEntry } from '../../../records/messages/queue/queue.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import type { Lanes } from './lanes.js'
 import type { ShortLane } from './workspace-lanes.js'
 
@@ -39,6 +40,7 @@ export class DueSweep {
 
   constructor(
     private readonly read: Read,
+    private readonly node: string,
     private readonly lanes: Lanes,
     private readonly perLane: number,
   ) {}
@@ -81,7 +83,7 @@ export class DueSweep {
   private async *iterateWorkspaces(): AsyncGenerator<string> {
     let after = ''
     for (;;) {
-      const next = (await nextWorkspaceInQueue(this.read, { after }))[0]
+      const next = (await nextWorkspaceInQueue(this.read, { node: this.node, after }))[0]
       if (next === undefined) return
       after = next.workspace_id
       yield after
@@ -95,6 +97,7 @@ export class DueSweep {
     if (position.time > now) Object.assign(position, { time: 0, id: '' })
     position.rewoundTo = null
     const page = await dueEntriesOfWorkspace(this.read, {
+      node: this.node,
       workspaceId,
       afterTime: position.time,
       afterId: position.id,
@@ -115,7 +118,8 @@ export class DueSweep {
   /** The ids include entries that wait in memory or are under way, so their limit is twice a lane. */
   private async refillLane({ workspaceId, domain, priority }: ShortLane, now: number): Promise<void> {
     const limit = this.perLane * 2
-    const due = await dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
+    const { node } = this
+    const due = await dueIdsOfLane(this.read, { node, workspaceId, domain, priority, now, limit })
     const missing = due.filter(({ id }) => !this.lanes.has(id))
     const asked = missing.slice(0, MAX_REFILL)
     const read = (await Promise.all(asked.map(({ id }) => this.readDue(id, now)))).flat()
@@ -129,7 +133,7 @@ export class DueSweep {
 
   /** Reads the entry if it is still due. It may have changed since its id was read. */
   private async readDue(id: string, now: number): Promise<readonly QueueEntry[]> {
-    return (await entryById(this.read, { id })).filter(
+    return (await ownEntryById(this.read, { id, node: this.node })).filter(
       (entry) => entry.held === HOLD.none && entry.next_attempt_at <= now,
     )
   }

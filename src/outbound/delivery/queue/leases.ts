@@ -6,7 +6,7 @@
  * A separate commit leases an entry. If the attempt can begin at once, the commit that accepts the message leases the
  * entry instead, which saves a third of the commits of a message. That lease is the *claim* of the first attempt, and
  * is valid for five seconds. An entry whose turn comes later is leased again, which detects that it was held or removed
- * since.
+ * since, or that another node has taken it over.
  *
  * Known limit: an entry that is held while its claim is valid is sent nevertheless.
  */
@@ -30,6 +30,8 @@ export interface Claim {
 }
 
 interface LeasesDeps {
+  /** The name of this node. */
+  readonly node: string
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
@@ -62,9 +64,10 @@ export class Leases {
       return 'claimed'
     }
     const { id, attempts, next_attempt_at: dueAt } = entry
-    const unclaim = claimedAt === null ? [] : [releaseLease({ id, at: dueAt })]
+    const { node } = this.deps
+    const unclaim = claimedAt === null ? [] : [releaseLease({ id, node, at: dueAt })]
     try {
-      await this.deps.commit([...unclaim, leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME }), ...writes])
+      await this.deps.commit([...unclaim, leaseEntry({ id, node, attempts, dueAt, until: at + LEASE_TIME }), ...writes])
       this.leasedEntries.set(id, null)
       return 'written'
     } catch (error) {
@@ -75,8 +78,26 @@ export class Leases {
 
   /** Postpones the entry until `until` at least. No attempt is counted, because no host was called. */
   async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
-    await this.deps.commit([postponeLease({ id, until, waitsFor })])
+    await this.deps.commit([postponeLease({ id, node: this.deps.node, until, waitsFor })])
     this.leasedEntries.delete(id)
+  }
+
+  /**
+   * Gives back the claims whose attempts have not begun, or those that cannot be given back now when their turn comes. It
+   * never rejects.
+   */
+  async releaseClaims(): Promise<void> {
+    const { node, commit, clock, log } = this.deps
+    const at = clock()
+    const claims = [...this.leasedEntries].filter(([, claimedAt]) => claimedAt !== null)
+    if (claims.length === 0) return
+    for (const [id] of claims) this.leasedEntries.delete(id)
+    try {
+      await commit(claims.map(([id]) => releaseLease({ id, node, at })))
+    } catch (err) {
+      for (const [id, claimedAt] of claims) this.leasedEntries.set(id, claimedAt)
+      log.error({ err, leases: claims.length }, 'leases could not be released; the next start releases them')
+    }
   }
 
   has(id: string): boolean {
@@ -92,7 +113,7 @@ export class Leases {
   async release({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
     while (this.leasedEntries.has(id) && !signal.aborted) {
       try {
-        await this.deps.commit([releaseLease({ id, at })])
+        await this.deps.commit([releaseLease({ id, node: this.deps.node, at })])
         this.leasedEntries.delete(id)
       } catch (error) {
         if (!(error instanceof StorageFault)) throw error
@@ -103,8 +124,9 @@ export class Leases {
 
   /** Releases all leases at the end of the process. */
   async releaseAll(): Promise<void> {
-    const at = this.deps.clock()
-    const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, at }))
+    const { node, clock } = this.deps
+    const at = clock()
+    const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, node, at }))
     if (left.length === 0) return
     await this.deps.commit(left).catch((error: unknown) => {
       this.deps.log.error(

@@ -22,6 +22,8 @@ import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
 const PORTION_SIZE = 500
 
 interface PostponementDeps {
+  /** The name of this node. */
+  readonly node: string
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
@@ -67,12 +69,12 @@ export class Postponements {
   }
 
   private async postponePortion(entry: QueueEntry, until: number, waitsFor: string): Promise<void> {
-    const { commit, clock, log, retryPolicy, lanes, leases, releaseMessage, onDueMoved } = this.deps
+    const { node, commit, clock, log, retryPolicy, lanes, leases, releaseMessage, onDueMoved } = this.deps
     const { workspace_id: workspaceId, domain, priority } = entry
     const now = clock()
     const { delay_notice_after: noticeAfter, expire_after: expireAfter } = retryPolicy()
     const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
-    const lane = { workspaceId, domain, priority }
+    const lane = { node, workspaceId, domain, priority }
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, maxEntries: PORTION_SIZE })])
     for (const dropped of lanes.drop(entry, ({ id }) => leases.has(id))) releaseMessage(dropped)
     onDueMoved(workspaceId, now + 1)

@@ -15,6 +15,8 @@ const FULL_SWEEP_INTERVAL = 5 * 60_000
 
 interface SweepLoopDeps {
   readonly read: Read
+  /** The name of this node. */
+  readonly node: string
   readonly clock: Clock
   readonly lanes: Lanes
   readonly perLane: number
@@ -38,7 +40,7 @@ export class SweepLoop {
   private lastFullSweepAt = 0
 
   constructor(private readonly deps: SweepLoopDeps) {
-    this.sweep = new DueSweep(deps.read, deps.lanes, deps.perLane)
+    this.sweep = new DueSweep(deps.read, deps.node, deps.lanes, deps.perLane)
   }
 
   /** Sweeps now, or after the page that is being read. */

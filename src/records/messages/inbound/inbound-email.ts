@@ -192,8 +192,9 @@ export async function hasInboundRaw(read: Read, key: InboundKey): Promise<boolea
 // The condition is a literal, so that SQLite uses the partial index.
 const unprocessedStatus = sql.lit('received' as const)
 
-/** Reads unprocessed messages, oldest first. */
+/** Reads unprocessed messages of a node, oldest first. */
 export const unprocessedOfWorkspace = prepareRead<{
+  node: string
   workspaceId: string
   afterTime: number
   afterId: string
@@ -203,6 +204,7 @@ export const unprocessedOfWorkspace = prepareRead<{
     .selectFrom('inbound_emails')
     .selectAll()
     .where('status', '=', unprocessedStatus)
+    .where('node', '=', slot('node'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
     .orderBy('received_at')
@@ -210,22 +212,24 @@ export const unprocessedOfWorkspace = prepareRead<{
     .limit(slot('limit')),
 )
 
-/** Reads an unprocessed email or report. */
-export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+/** Reads an unprocessed email or report of a node. */
+export const unprocessedById = prepareRead<{ node: string; id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
     .selectAll()
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('node', '=', slot('node'))
     .where('status', '=', unprocessedStatus),
 )
 
-/** Reads the next workspace with unprocessed messages. */
-export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, slot }) =>
+/** Reads the next workspace with unprocessed messages of a node. */
+export const nextUnprocessedWorkspace = prepareRead<{ node: string; after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
     .select('workspace_id')
     .where('status', '=', unprocessedStatus)
+    .where('node', '=', slot('node'))
     .where('workspace_id', '>', slot('after'))
     .orderBy('workspace_id')
     .limit(1),

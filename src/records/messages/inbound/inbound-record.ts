@@ -4,7 +4,8 @@ import { toJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
-export type InboundEmail = Selectable<Tables['inbound_emails']>
+/** The record without its node, which matters only until it is processed. */
+export type InboundEmail = Omit<Selectable<Tables['inbound_emails']>, 'node'>
 
 /** What is known before the message is processed. */
 export type NewInbound = Pick<

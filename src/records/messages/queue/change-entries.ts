@@ -4,6 +4,7 @@
  * Each entry is changed in its own commit, so that one that is being attempted does not stop the others.
  */
 
+import { countChange } from '../../../base/storage/db/table-changes.js'
 import type { Commit, Write } from '../../../base/storage/db/write.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
@@ -13,8 +14,8 @@ export const queueActs = ['hold', 'release', 'retry', 'delete'] as const
 export type QueueAct = (typeof queueActs)[number]
 
 /**
- * Milliseconds until a retried entry is due. By then the daemon, which looks four times a second, has noticed the act
- * and forgotten which hosts were down. If it took the entry up before, the entry would wait for them again.
+ * Milliseconds until a retried entry is due. By then the daemons, which look four times a second, have noticed the act
+ * and forgotten which hosts were down. If one took the entry up before, the entry would wait for them again.
  */
 const NOTICE_TIME = 1_000
 
@@ -25,8 +26,11 @@ interface ActRules {
 
 const rules: Readonly<Record<QueueAct, ActRules>> = {
   hold: { action: 'queue.held', change: ({ id }, at) => [holdEntry(id, at)] },
-  release: { action: 'queue.released', change: ({ id }, at) => [releaseEntry(id, at)] },
-  retry: { action: 'queue.retried', change: ({ id }, at) => [retryEntry({ id, at: at + NOTICE_TIME })] },
+  release: { action: 'queue.released', change: ({ id }, at) => [releaseEntry(id, at), countChange('queue_acts')] },
+  retry: {
+    action: 'queue.retried',
+    change: ({ id }, at) => [retryEntry({ id, at: at + NOTICE_TIME }), countChange('queue_acts')],
+  },
   delete: { action: 'queue.deleted', change: (entry, at) => deleteEntry(entry, at, 'operator') },
 }
 

@@ -7,7 +7,7 @@ import { queueStatusOf, type WaitReason, waitReasonOf } from './wait-reason.js'
 /** The part of an entry that is counted. */
 type CountedEntry = Omit<
   ListedEntry,
-  'email_id' | 'workspace_id' | 'recipient' | 'hold_rule' | 'from_email' | 'subject' | 'tags'
+  'email_id' | 'workspace_id' | 'recipient' | 'hold_rule' | 'node' | 'from_email' | 'subject' | 'tags'
 >
 
 export type StateCounts = Readonly<Record<QueueStatus, number>>

@@ -8,14 +8,16 @@
  */
 import { type DomainName, domainOf } from '../../../base/mail/address.js'
 import type { Store } from '../../../base/storage/db/database.js'
-import { prepareRead } from '../../../base/storage/db/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { type Commit, tryCommit } from '../../../base/storage/db/write.js'
 import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
+import { listQueueNodes } from './queue-nodes.js'
 
 const PAGE_SIZE = 200
 
 interface QueueCursor {
+  readonly node: string
   readonly workspaceId: string
   readonly held: Hold
   readonly afterTime: number
@@ -30,6 +32,7 @@ const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
     .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient', 'queue.last_response'])
     .select(['queue.next_attempt_at', 'emails.created_at'])
     .select(['recipients.status as recipient_status', 'emails.from_email', 'emails.subject', 'emails.tags'])
+    .where('queue.node', '=', slot('node'))
     .where('queue.workspace_id', '=', slot('workspaceId'))
     .where('queue.held', '=', slot('held'))
     .where((eb) =>
@@ -54,20 +57,31 @@ export async function failMailOfDomain(
   signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
-  for (const held of allHolds) {
-    let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
-    while (cursor !== null) {
-      signal?.throwIfAborted()
-      const page: Awaited<ReturnType<typeof pageOfQueue>> = await pageOfQueue(read, cursor)
-      const ours = page.filter(
-        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
-      )
-      failed += await failEntries(commit, ours, gone.at)
-      const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
-      cursor = last === undefined ? null : { ...cursor, afterTime: last.next_attempt_at, afterId: last.id }
+  for (const node of await listQueueNodes(read)) {
+    for (const held of allHolds) {
+      for await (const page of walkQueue(read, { workspaceId: gone.workspaceId, node, held }, signal)) {
+        const ours = page.filter(
+          ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
+        )
+        failed += await failEntries(commit, ours, gone.at)
+      }
     }
   }
   return failed
+}
+
+async function* walkQueue(
+  read: Read,
+  of: Pick<QueueCursor, 'workspaceId' | 'node' | 'held'>,
+  signal?: AbortSignal,
+): AsyncGenerator<Awaited<ReturnType<typeof pageOfQueue>>> {
+  for (let cursor: QueueCursor | null = { ...of, afterTime: -1, afterId: '' }; cursor !== null; ) {
+    signal?.throwIfAborted()
+    const page: Awaited<ReturnType<typeof pageOfQueue>> = await pageOfQueue(read, cursor)
+    yield page
+    const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
+    cursor = last === undefined ? null : { ...cursor, afterTime: last.next_attempt_at, afterId: last.id }
+  }
 }
 
 /** Fails each entry in a separate commit, so that one that is being attempted stops no other. */

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { countChange } from '../../../base/storage/db/table-changes.js'
 
 interface FutureEntries {
   readonly now: number
@@ -21,7 +22,7 @@ const END = '~'
 export async function makeFutureEntriesDue({ read, commit }: Store, limits: FutureEntries): Promise<void> {
   for (let after = ''; after !== END; ) {
     const last = (await lastIdOfPortion(read, { after }))[0]?.id ?? END
-    await commit([makePortionDue({ ...limits, after, last })])
+    await commit([makePortionDue({ ...limits, after, last }), ...(last === END ? [countChange('due_mail')] : [])])
     after = last
   }
 }

@@ -12,6 +12,7 @@ import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import { countChange } from '../../../base/storage/db/table-changes.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { daemonActor } from '../../../workspaces/accounts/access/audit-log.js'
 import { compileHoldRules, type MatchHoldRule } from './hold-rule-matcher.js'
@@ -163,11 +164,12 @@ export class HoldRuleRunner {
     const { read, commit, onReleased } = this.deps
     for (let portion = 1; await holdsEntries(read, rule); portion += 1) {
       if (this.isStopping) return
-      await commit([releaseNextEntries(rule)])
-      if (portion % PORTIONS_OF_WAKE === 0) onReleased()
+      const wakes = portion % PORTIONS_OF_WAKE === 0
+      await commit([releaseNextEntries(rule), ...(wakes ? [countChange('due_mail')] : [])])
+      if (wakes) onReleased()
       await waitForStep()
     }
-    await commit([removeHoldRule({ id: rule.id })])
+    await commit([removeHoldRule({ id: rule.id }), countChange('due_mail')])
     onReleased()
   }
 }

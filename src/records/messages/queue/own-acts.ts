@@ -6,17 +6,18 @@
 import { Refusal } from '../../../base/mail/refusal.js'
 import { filterAsync } from '../../../base/platform/async-filter.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { countChange } from '../../../base/storage/db/table-changes.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { entryById } from './queue.js'
 import { holdOwnEntry, releaseOwnEntry, retryOwnEntry } from './queue-admin.js'
 
 const acts = {
-  hold: { action: 'queue.held', write: holdOwnEntry },
-  release: { action: 'queue.released', write: releaseOwnEntry },
-  retry: { action: 'queue.retried', write: retryOwnEntry },
+  hold: { action: 'queue.held', change: (id, at) => [holdOwnEntry(id, at)] },
+  release: { action: 'queue.released', change: (id, at) => [releaseOwnEntry(id, at), countChange('due_mail')] },
+  retry: { action: 'queue.retried', change: (id, at) => [retryOwnEntry(id, at), countChange('due_mail')] },
 } as const satisfies Readonly<
-  Record<string, { readonly action: AuditAction; readonly write: (id: string, at: number) => Write }>
+  Record<string, { readonly action: AuditAction; readonly change: (id: string, at: number) => readonly Write[] }>
 >
 
 export type OwnAct = keyof typeof acts
@@ -38,14 +39,14 @@ export async function changeOwnEntries(
   { workspaceId, emailId, recipientIds, actor }: OwnEntries,
   now: number,
 ): Promise<readonly string[]> {
-  const { action, write } = acts[act]
+  const { action, change } = acts[act]
   const ids = await filterAsync([...new Set(recipientIds)], async (id) => {
     const [entry] = await entryById(read, { id })
     return entry?.email_id === emailId && entry.workspace_id === workspaceId
   })
   const record = (target: string): Write =>
     recordAuditEntry({ workspaceId, actor, action, target, at: now, details: { email_id: emailId } })
-  const outcomes = await Promise.all(ids.map((id) => tryCommit(commit([write(id, now), record(id)]))))
+  const outcomes = await Promise.all(ids.map((id) => tryCommit(commit([...change(id, now), record(id)]))))
   const changed = ids.filter((_, at) => outcomes[at])
   if (changed.length > 0) return changed
   const message = `nothing to ${act}: settled, being sent now, held by the operator, of a paused broadcast, or done already`

@@ -52,6 +52,8 @@ export interface ListedEntry {
   readonly waits_for: string | null
   /** The rule that holds it. */
   readonly hold_rule: string | null
+  /** The node that delivers it. Empty on SQLite. */
+  readonly node: string
   readonly recipient_status: RecipientStatus
   /** Why the last attempt failed. */
   readonly reason: Reason | null
@@ -88,6 +90,7 @@ export async function listEntries(read: Read, filter: EntryPage): Promise<Listed
       'queue.last_response',
       'queue.waits_for',
       'queue.hold_rule',
+      'queue.node',
       'recipients.status as recipient_status',
       'recipients.reason',
       'recipients.mx',

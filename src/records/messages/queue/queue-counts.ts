@@ -2,17 +2,19 @@
  * Counts how many recipients of a workspace wait in the queue, and for what.
  *
  * The entries are counted in steps, at most 10,000 of each kind of hold. If the queue is longer, `isComplete` is false,
- * and only the entries that are due first are counted.
+ * and of each node only the entries that are due first are counted.
  */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
+import { listQueueNodes } from './queue-nodes.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
 
 /** The most entries that are counted of each kind of hold. */
 const MAX_COUNTED = 10_000
 
 interface Position {
+  readonly node: string
   readonly workspaceId: string
   readonly held: Hold
   readonly afterTime: number
@@ -24,6 +26,7 @@ const nextEntries = prepareRead<Position>()(({ db, slot }) =>
   db
     .selectFrom('queue')
     .select(['id', 'attempts', 'leased', 'held', 'next_attempt_at', 'waits_for'])
+    .where('node', '=', slot('node'))
     .where('workspace_id', '=', slot('workspaceId'))
     .where('held', '=', slot('held'))
     .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
@@ -63,23 +66,39 @@ interface QueueCounts extends Counts {
 export async function countQueue(read: Read, workspaceId: string, now: number): Promise<QueueCounts> {
   const counts = { ...noCounts }
   let isComplete = true
-  const count = async (held: Hold): Promise<void> => {
-    let position: Position = { workspaceId, held, afterTime: -1, afterId: '', limit: ROW_STEP }
-    for (let counted = 0; ; counted += ROW_STEP) {
+  const nodes = await listQueueNodes(read)
+  for (const held of allHolds) {
+    let counted = 0
+    for await (const entries of walkEntries(read, nodes, { workspaceId, held })) {
       if (counted >= MAX_COUNTED) {
         isComplete = false
-        return
+        break
       }
-      if (counted > 0) await waitForStep()
-      const entries = await nextEntries(read, position)
       for (const entry of entries) counts[kindOf(entry, now)] += 1
+      counted += entries.length
+    }
+  }
+  return { ...counts, isComplete }
+}
+
+/** Yields the entries in portions that are not empty, of one node after the other. */
+async function* walkEntries(
+  read: Read,
+  nodes: readonly string[],
+  of: Pick<Position, 'workspaceId' | 'held'>,
+): AsyncGenerator<readonly Entry[]> {
+  for (const node of nodes) {
+    let position: Position = { ...of, node, afterTime: -1, afterId: '', limit: ROW_STEP }
+    for (;;) {
+      const entries = await nextEntries(read, position)
       const last = entries.at(-1)
-      if (last === undefined || entries.length < ROW_STEP) return
+      if (last === undefined) break
+      yield entries
+      if (entries.length < ROW_STEP) break
+      await waitForStep()
       position = { ...position, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
-  for (const held of allHolds) await count(held)
-  return { ...counts, isComplete }
 }
 
 const kinds: Readonly<Partial<Record<WaitReason, keyof Counts>>> = {

@@ -4,6 +4,9 @@
  * A lease is a `next_attempt_at` in the future and a counted attempt. Both are written before the connection is made,
  * so the leases of a killed process need no cleanup, and a crash never makes this server flood a receiving host. A
  * settled entry leaves the table; its history is in `attempts`.
+ *
+ * Each entry belongs to a node (`storage/db/node-state`), which alone attempts it: leases and all reads of delivery name
+ * that node.
  */
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
@@ -15,8 +18,11 @@ import type { Priority } from '../../../base/storage/tables/email-tables.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
-/** An entry without the rule that holds it, because an entry that is attempted is not held. */
-export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule'>
+/**
+ * An entry without the rule that holds it, because an entry that is attempted is not held, and without its node, which is
+ * the one that reads it.
+ */
+export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule' | 'node'>
 
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
 
@@ -40,8 +46,13 @@ const columns = [
 
 export const insertEntry = prepareInsert<QueueEntry>(({ db, slots }) => db.insertInto('queue').values(slots(columns)))
 
-interface Lease {
+/** An entry that a node takes for its own. */
+interface OwnEntry {
   readonly id: string
+  readonly node: string
+}
+
+interface Lease extends OwnEntry {
   /** The values that the entry had when it was read: the first change of one of them wins. */
   readonly attempts: number
   readonly dueAt: number
@@ -54,13 +65,14 @@ const updateLease = prepareWrite<Lease & { next: number }>(
       .updateTable('queue')
       .set({ attempts: slot('next'), next_attempt_at: slot('until'), leased: 1, waits_for: null })
       .where('id', '=', slot('id'))
+      .where('node', '=', slot('node'))
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('dueAt'))
       .where('held', '=', HOLD.none),
   1,
 )
 
-/** Counts the attempt before it is made. Misses if the entry was changed since it was read. */
+/** Counts the attempt before it is made. Misses if the entry was changed since it was read, or has another node. */
 export function leaseEntry(lease: Lease): Write {
   return updateLease({ next: lease.attempts + 1, ...lease })
 }
@@ -75,16 +87,16 @@ export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; 
 )
 
 /** Returns a lease as if the attempt had not been counted, because nothing was sent. */
-export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+export const releaseLease = prepareWrite<OwnEntry & { at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
     .set((eb) => ({ next_attempt_at: slot('at'), leased: 0, attempts: eb('attempts', '-', 1) }))
     .where('id', '=', slot('id'))
+    .where('node', '=', slot('node'))
     .where('leased', '=', 1),
 )
 
-interface Postponement {
-  readonly id: string
+interface Postponement extends OwnEntry {
   readonly until: number
   readonly waitsFor: string
 }
@@ -117,6 +129,7 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
       eb
         .selectFrom('queue')
         .select('id')
+        .where('node', '=', slot('node'))
         .where('workspace_id', '=', slot('workspaceId'))
         .where('domain', '=', slot('domain'))
         .where('priority', '=', slot('priority'))
@@ -139,6 +152,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
       attempts: eb('attempts', '-', 1),
     }))
     .where('id', '=', slot('id'))
+    .where('node', '=', slot('node'))
     .where('leased', '=', 1),
 )
 
@@ -159,17 +173,18 @@ export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
 const CRASH_BACKOFF = 30_000
 
 /**
- * Recovers entries after a crash. An entry whose first attempt was interrupted is due at `at` again. Others are due
+ * Recovers entries of a node after a crash. An entry whose first attempt was interrupted is due at `at` again. Others are due
  * later the more attempts there were, so that an entry that kills the process cannot do so in a tight loop. The 1 is a
  * literal, because the index of leased entries is not used for a parameter.
  */
-export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
+export const recoverLeases = prepareWrite<{ node: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
     .set((eb) => ({
       leased: 0,
       next_attempt_at: eb(eb(eb.parens('attempts', '-', 1), '*', CRASH_BACKOFF), '+', slot('at')),
     }))
+    .where('node', '=', slot('node'))
     .where('leased', '=', sql.lit(1)),
 )
 

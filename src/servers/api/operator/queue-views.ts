@@ -86,6 +86,7 @@ export const entryPage = pageSchema(
       status: z.enum(queueStatuses),
       reason: z.enum(waitReasons).meta({ description: 'Why it is in the queue.' }),
       hold_rule: z.string().nullable().meta({ description: 'The rule that holds it.', example: null }),
+      node: z.string().nullable().meta({ description: 'The node that delivers it. Null if nodes have no names.' }),
       attempts: z.int(),
       enqueued_at: timestamp,
       next_attempt_at: timestamp.nullable().meta({ description: 'Null: it is being sent now, or held.' }),
@@ -163,6 +164,7 @@ export function showEntry(entry: ListedEntry): z.output<typeof entryPage>['data'
   return {
     ...{ id, email_id, workspace_id, from_email, recipient, domain, subject, status, hold_rule, attempts },
     reason: waitReasonOf(entry),
+    node: entry.node === '' ? null : entry.node,
     enqueued_at: iso(entry.enqueued_at),
     next_attempt_at: waits ? null : iso(entry.next_attempt_at),
     waits_for: waitsForOf(entry),

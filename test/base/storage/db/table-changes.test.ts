@@ -3,15 +3,17 @@
 import t from 'tap'
 import type { DomainName } from '../../../../src/base/mail/address.js'
 import { parseAddress } from '../../../../src/base/mail/address.js'
+import { announceChange } from '../../../../src/base/storage/db/change-acknowledgement.js'
 import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { setServiceState } from '../../../../src/base/storage/db/service-state.js'
 import {
+  countChange,
   dropFollowers,
   type FollowedTable,
   type FollowsTables,
   TableChanges,
 } from '../../../../src/base/storage/db/table-changes.js'
-import { followedTables } from '../../../../src/base/storage/schema/changes.js'
+import { followedSubjects, followedTables } from '../../../../src/base/storage/schema/changes.js'
 import { SuppressionCache } from '../../../../src/records/suppressions/suppression-cache.js'
 import { ApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { touchKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'
@@ -41,6 +43,17 @@ async function openChanges(read: Read): Promise<TableChanges> {
   return changes
 }
 
+/** Everything that is numbered. */
+const followed: readonly FollowedTable[] = [...followedTables, ...followedSubjects]
+
+/** Changes that count, of tables of which not every change does. */
+const decisive: Partial<Record<FollowedTable, string>> = {
+  broadcasts: 'version = version + 1',
+  exports: `status = case status when 'failed' then 'completed' else 'failed' end`,
+  imports: `status = case status when 'failed' then 'completed' else 'failed' end`,
+  webhooks: 'updated_at = updated_at + 1',
+}
+
 t.test('a row that is added, changed or removed counts as a change of its table, and of no other', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
@@ -49,25 +62,58 @@ t.test('a row that is added, changed or removed counts as a change of its table,
   for (const table of followedTables) {
     const key = (await columnsOf(read, table)).find(({ pk }) => pk > 0)?.name ?? 'id'
     const given = table === 'service_state' ? { key: 'operator_workspace' } : {}
+    const withSubject = (which: typeof table): readonly string[] => (table === which ? [table, 'dropped_mail'] : [table])
     await commit([await toRow(table, given)])
-    t.same(await changedIn(changes), [table], `${table}: added`)
-    await commit([{ sql: `update ${table} set ${key} = ${key}`, parameters: [] }])
+    t.same(await changedIn(changes), withSubject('erasures'), `${table}: added`)
+    await commit([{ sql: `update ${table} set ${decisive[table] ?? `${key} = ${key}`}`, parameters: [] }])
     t.same(await changedIn(changes), [table], `${table}: changed`)
     await commit([{ sql: `delete from ${table}`, parameters: [] }])
-    t.same(await changedIn(changes), [table], `${table}: removed`)
+    t.same(await changedIn(changes), withSubject('domains'), `${table}: removed`)
   }
 })
+
+const progressing = ['broadcasts', 'exports', 'imports', 'webhooks', 'webhook_replays'] as const
 
 t.test('what no cache decides by does not count', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   const toRow = rowOf(read)
-  const rows = [await toRow('api_keys', { id: 'key' }), await toRow('domains', { id: 'domain' })]
+  const rows = [
+    await toRow('api_keys', { id: 'key' }),
+    await toRow('domains', { id: 'domain', next_check_at: 5 }),
+    ...(await Promise.all(progressing.map((table) => toRow(table, {})))),
+  ]
   await commit([...rows, setServiceState({ key: 'last_run', value: '1' })])
   const changes = await openChanges(read)
   await commit([touchKey({ id: 'key', at: 5000 }), setServiceState({ key: 'last_run', value: '2' })])
-  await commit([{ sql: 'update domains set next_check_at = 7', parameters: [] }])
+  const noted = [
+    'domains set next_check_at = 7',
+    'broadcasts set expanded = 7',
+    'exports set progress = 7',
+    'imports set done = 7',
+    'webhooks set event_cursor = 7, last_at = 7, failing_since = 7',
+    'webhook_replays set next_seq = 70',
+  ]
+  await commit(noted.map((change) => ({ sql: `update ${change}`, parameters: [] })))
   t.same(await changedIn(changes), [])
+})
+
+t.test('acts are numbered by the commits that make them', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const changes = await openChanges(read)
+  for (const subject of followedSubjects) {
+    await commit([countChange(subject)])
+    t.same(await changedIn(changes), [subject])
+  }
+  await commit([announceChange()])
+  t.same(await changedIn(changes), ['service_state', 'commands'], 'the first of a command')
+  await commit([announceChange()])
+  t.same(await changedIn(changes), ['commands'])
+  await commit([await rowOf(read)('domains', { id: 'domain', next_check_at: 7 })])
+  t.same(await changedIn(changes), ['domains'])
+  await commit([{ sql: 'update domains set next_check_at = 6', parameters: [] }])
+  t.same(await changedIn(changes), ['domain_checks'], 'a check that is due earlier')
 })
 
 t.test('changes are found again until they are in force', async (t) => {
@@ -77,7 +123,7 @@ t.test('changes are found again until they are in force', async (t) => {
     if (faults.reads > 0) throw new Error('the database is away')
     return database.read<never>(...query)
   })
-  t.same(await changedIn(changes), followedTables, 'at first it is not known what has changed')
+  t.same(await changedIn(changes), followed, 'at first it is not known what has changed')
   await database.commit([await rowOf(database.read)('templates', {})])
   const failed = changes.follow(() => Promise.reject(new Error('not now')))
   await t.rejects(failed, { message: 'not now' })
@@ -86,7 +132,7 @@ t.test('changes are found again until they are in force', async (t) => {
   const seen: FollowedTable[] = []
   const blind = changes.follow(async (changed) => void seen.push(...changed))
   await t.rejects(blind, { message: 'the database is away' })
-  t.same(seen, followedTables, 'all, while it cannot be read')
+  t.same(seen, followed, 'all, while it cannot be read')
   faults.reads = 0
   t.same(await changedIn(changes), [])
 })

@@ -12,6 +12,7 @@ import type { ReportedDomain } from '../../../../src/inbound/receiving/domain-re
 import { summarizeReports } from '../../../../src/inbound/receiving/domain-reports/summarize-reports.js'
 import { storeInbound, unprocessedById } from '../../../../src/records/messages/inbound/inbound-email.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 import { inboundMail } from '../../../helpers/mail/inbound-mail.js'
 
@@ -52,7 +53,7 @@ async function home(t: Test) {
     } as const
     const authentication = reporter === null ? {} : { spf }
     await commit(storeInbound(inboundMail({ id, kind: 'report', authentication }), Buffer.from('x')))
-    const [email] = await unprocessedById(read, { id, workspaceId: 'ws_1' })
+    const [email] = await unprocessedById(read, { node: testNode, id, workspaceId: 'ws_1' })
     if (email === undefined) throw new Error('nothing was stored')
     return email
   }

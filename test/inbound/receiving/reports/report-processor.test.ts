@@ -24,6 +24,7 @@ import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../../src/reco
 import { defaultInboundPolicy } from '../../../../src/workspaces/domains/rows/inbound-policy.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { inboundMail } from '../../../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 import { noReports } from '../processor-doubles.js'
@@ -788,7 +789,10 @@ t.test('the processor reads a report unchanged, even if its returned message is 
     reports: { process: async (...report: Parameters<ReportProcessor['process']>) => acts.process(...report) },
   }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined }
-  const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
+  const processor = new InboundProcessor({
+    ...{ node: testNode, read, commit, clock: () => 1, log, mime, crashGuard },
+    ...judges,
+  })
   t.teardown(async () => {
     await processor.stop()
     await mime.close()

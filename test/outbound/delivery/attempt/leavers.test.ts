@@ -17,6 +17,7 @@ import { suppress } from '../../../../src/records/suppressions/suppressions.js'
 import { sentBroadcast } from '../../../helpers/database/broadcast.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 
 interface Fixture {
@@ -219,7 +220,12 @@ const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry)
   ['held by the operator', ({ id }) => [change('update queue set held = 1 where id = ?', id)]],
   ['held by a pause', ({ id }) => [change('update queue set held = 2 where id = ?', id)]],
   ['deferred', ({ id }) => [deferEntry({ id, at: 9_000, noticed: 0, lastResponse: '451 later' })]],
-  ['leased', ({ id, attempts, next_attempt_at: dueAt }) => [leaseEntry({ id, attempts, dueAt, until: 9_000 })]],
+  [
+    'leased',
+    ({ id, attempts, next_attempt_at: dueAt }) => [
+      leaseEntry({ id, node: testNode, attempts, dueAt, until: 9_000 }),
+    ],
+  ],
   ['removed', ({ id }) => [removeEntry({ id })]],
 ]
 

@@ -6,6 +6,7 @@ import { type LaneLimits, Lanes } from '../../../../src/outbound/delivery/queue/
 import type { QueueEntry } from '../../../../src/records/messages/queue/queue.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { ownOwners } from '../../../helpers/free-pace.js'
 
 const roomy: LaneLimits = { total: 100, perHost: 10, perLane: 400, perWorkspace: 4000 }
@@ -42,7 +43,7 @@ t.test('every entry is served once, however small memory is', async (t) => {
       async (limits) => {
         await queueOf(database, 120, 1000)
         const lanes = new Lanes(() => limits, unpaced, ownOwners)
-        const sweep = new DueSweep(database.read, lanes, limits.perLane)
+        const sweep = new DueSweep(database.read, testNode, lanes, limits.perLane)
         const served: string[] = []
         for (let idle = 0; idle < 3; ) {
           while ((await sweep.step(2000)) !== 'done');
@@ -78,7 +79,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
     reads += 1
     return database.read(sql, parameters)
   }
-  const sweep = new DueSweep(read, lanes, 400)
+  const sweep = new DueSweep(read, testNode, lanes, 400)
   const serve = async (now: number): Promise<string[]> => {
     await sweep.step(now)
     const recipients: string[] = []
@@ -124,7 +125,7 @@ t.test('other mail of a lane is found behind many entries of a stopped broadcast
   await database.commit([{ sql: `update queue set broadcast_id = 'news'`, parameters: [] }])
   await database.commit(low(20, 1500).flatMap(({ writes }) => writes))
   const lanes = new Lanes(() => ({ ...roomy, perLane: 4 }), unpaced, ownOwners)
-  const sweep = new DueSweep(database.read, lanes, 4)
+  const sweep = new DueSweep(database.read, testNode, lanes, 4)
   lanes.stopBroadcast('news')
   const served = new Set<string>()
   for (let turn = 0; turn < 50; turn += 1) {

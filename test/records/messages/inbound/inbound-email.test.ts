@@ -26,7 +26,7 @@ import {
 } from '../../../../src/records/messages/inbound/inbound-record.js'
 import { InboundPurge } from '../../../../src/records/messages/inbound/inbound-retention.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { isOnPostgres } from '../../../helpers/database/test-engine.js'
+import { isOnPostgres, testNode } from '../../../helpers/database/test-engine.js'
 import { type InboundMail, inboundMail } from '../../../helpers/mail/inbound-mail.js'
 
 const raw = Buffer.from('From: bob@b.test\r\n\r\nhello\r\n')
@@ -58,7 +58,7 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   ...content,
 })
 const waiting = async ({ read }: Database): Promise<string[]> =>
-  (await unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 })).map(
+  (await unprocessedOfWorkspace(read, { node: testNode, workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 })).map(
     ({ id }) => id,
   )
 
@@ -81,7 +81,7 @@ t.test('a stored message waits until it is processed, once', async (t) => {
   ])
   t.same(await waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    (await unprocessedOfWorkspace(read, { workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 })).map(
+    (await unprocessedOfWorkspace(read, { node: testNode, workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 })).map(
       ({ id }) => id,
     ),
     ['b'],

@@ -31,7 +31,7 @@ import { queueStatuses } from '../../../../src/records/messages/queue/queue-stat
 import { queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { fileOfSqlite, skipOnPostgres } from '../../../helpers/database/test-engine.js'
+import { fileOfSqlite, skipOnPostgres, testNode } from '../../../helpers/database/test-engine.js'
 
 async function entryOf(
   database: Database,
@@ -54,7 +54,7 @@ const listEntries = (database: Database, filter: QueueFilter = {}): Promise<List
   listPage(database.read, { ...filter, after: '', limit: 1_000 })
 
 const lease = ({ id, attempts, next_attempt_at: dueAt }: QueueEntry, until: number): ReturnType<typeof leaseEntry> =>
-  leaseEntry({ id, attempts, dueAt, until })
+  leaseEntry({ id, node: testNode, attempts, dueAt, until })
 
 t.test('a lease counts the attempt, and is granted once', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -70,9 +70,9 @@ t.test('a lease counts the attempt, and is granted once', async (t) => {
     WriteConflict,
     'nor when it was moved since it was read',
   )
-  await database.commit([releaseLease({ id: entry.id, at: 2000 })])
+  await database.commit([releaseLease({ id: entry.id, node: testNode, at: 2000 })])
   t.match(await read(database, entry.id), { attempts: 0, next_attempt_at: 2000, leased: 0 })
-  await database.commit([releaseLease({ id: entry.id, at: 3000 })])
+  await database.commit([releaseLease({ id: entry.id, node: testNode, at: 3000 })])
   t.match(await read(database, entry.id), { attempts: 0, next_attempt_at: 2000 }, 'what is not leased is not released')
 })
 
@@ -128,7 +128,7 @@ t.test('after a crash interrupted attempts are repeated, each later the more att
     entries.push(counted)
   }
   const waiting = await entryOf(database, 'y@b.test', { at: 7_000_000 })
-  await database.commit([recoverLeases({ at: 10_000 })])
+  await database.commit([recoverLeases({ node: testNode, at: 10_000 })])
   t.same(
     (await Promise.all(entries.map(({ id }) => read(database, id)))).map(({ next_attempt_at, leased, attempts }) => [
       next_attempt_at,
@@ -147,7 +147,7 @@ t.test('after a crash interrupted attempts are repeated, each later the more att
 t.test('due entries of a lane are postponed, no later than their maximum age, and no attempt is counted', async (t) => {
   const { database } = await temporaryDatabase(t)
   const domain = parseDomainName('b.test')
-  const lane = { workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
+  const lane = { node: testNode, workspaceId: 'ws_1', domain, priority: 1, now: 105_000, until: 135_000 } as const
   const due = { at: 101_000 }
   const limits = { firstLimit: 20_000, lastLimit: 90_000, waitsFor: 'mx.b.test (down)' }
   const postpone = (maxEntries = 500) => database.commit([postponeLane({ ...lane, ...limits, maxEntries })])
@@ -183,9 +183,9 @@ t.test('due entries of a lane are postponed, no later than their maximum age, an
     t.same(await now(other), [other.next_attempt_at, null, 0], other.recipient)
   await database.commit([lease(await read(database, noticed.id), 900_000)])
   t.equal((await read(database, noticed.id)).waits_for, null, 'an attempt waits for nothing')
-  await database.commit([postponeLease({ id: noticed.id, until: 40_000, waitsFor: 'again' })])
+  await database.commit([postponeLease({ id: noticed.id, node: testNode, until: 40_000, waitsFor: 'again' })])
   t.match(await read(database, noticed.id), { attempts: 0, leased: 0, next_attempt_at: 40_000, waits_for: 'again' })
-  await database.commit([postponeLease({ id: noticed.id, until: 50_000, waitsFor: 'never' })])
+  await database.commit([postponeLease({ id: noticed.id, node: testNode, until: 50_000, waitsFor: 'never' })])
   t.equal((await read(database, noticed.id)).next_attempt_at, 40_000, 'what is not leased is not given back')
   await database.commit([retryEntry({ id: noticed.id, at: 104_500 })])
   t.match(await read(database, noticed.id), { next_attempt_at: 104_500, waits_for: null })

@@ -329,12 +329,22 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   await database.commit(emails.flatMap(({ writes }) => writes))
   const calls: string[] = []
   const log = { error: () => calls.push('error'), warn: () => calls.push('warn') }
+  let begun = (): void => undefined
+  const firstPage = new Promise<void>((resolve) => {
+    begun = resolve
+  })
+  const commit: Database['commit'] = (writes) => {
+    begun()
+    return database.commit(writes)
+  }
   const walks = new DeletedDomainRunner({
     ...database,
+    commit,
     log,
     onWalkEnd: ({ domain }) => calls.push(`walked ${domain}`),
   })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
+  await firstPage
   await walks.stop()
   t.equal(await waiting(database, 'ws_1'), 300)
   t.same(calls, ['warn', 'walked a.test'])

@@ -14,6 +14,7 @@ import { greylistTotals, inboundTotals, tokenCounts } from './totals/inbound-tot
 import { linkMetrics } from './totals/link-metrics.js'
 import type { Totals } from './totals/statement-triggers.js'
 import { tableNumbers } from './totals/table-numbers.js'
+import { timeInLogFunction } from './time-in-log.js'
 import { translateToPostgres } from './translate-schema.js'
 
 const totals: readonly Totals[] = [
@@ -34,7 +35,7 @@ const migrationTables = [
 const fence = `create table fence (
   node text collate "C" not null, place bigint not null, slot bigint generated always as identity unique,
   epoch bigint not null, batch bigint not null, holder text collate "C" not null, beat timestamptz not null,
-  primary key (node, place)) with (fillfactor = 50)`
+  events_before bigint not null default 0, primary key (node, place)) with (fillfactor = 50)`
 
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;
@@ -42,7 +43,7 @@ const fence = `create table fence (
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...migrationTables, fence, copyMarkTable],
+    ...[...migrationTables, fence, copyMarkTable, timeInLogFunction],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

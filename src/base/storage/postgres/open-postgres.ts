@@ -10,7 +10,7 @@ import { announceChange, readAnnouncedChange } from '../db/change-acknowledgemen
 import type { Database, DatabaseSizes, OpenStore, WrittenBatch } from '../db/database.js'
 import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
-import { loneNode } from '../db/node-state.js'
+import { LONE_SLOT, loneNode } from '../db/node-state.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import { DatabaseTaken } from '../db/schema-errors.js'
 import type { Write } from '../db/write.js'
@@ -21,6 +21,7 @@ import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
 import { Fence, type FencePlace, findOtherNode, OCCUPIED } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
+import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import type { Connect } from './server-pulse.js'
@@ -79,10 +80,12 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const connect: Connect = (limits) => servers.connect(limits)
   const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
   const readers = openReaders(servers, connections)
+  // A daemon that has the database for itself also delivers the events of commands.
+  const slots = options.isShared === true ? [fence.slot] : [LONE_SLOT, fence.slot]
   const announcements = new AnnouncementWatch(readers.read)
   return {
     place: { engine: 'postgres', source: settings.source },
-    node: { ...loneNode, name: options.node, slots: () => [fence.slot] },
+    node: { ...loneNode, name: options.node, slots: () => slots },
     read: readers.read,
     commit: (writes, options) => writer.commit(writes, options),
     measure: () => measureDatabase(readers.read),
@@ -163,6 +166,15 @@ async function measureDatabase(read: Read): Promise<DatabaseSizes> {
   return { database: row?.bytes ?? 0, wal: 0, spool: 0, free: 0 }
 }
 
+/**
+ * Commands write in one slot, in which events become visible in the order of their numbers. So their commits follow one
+ * another, from before the first number to the end.
+ */
+const waitForCommands: Statement = {
+  sql: 'select id from kysely_migration_lock for update',
+  parameters: [],
+}
+
 /** Opens it for a command, whose commits are not gathered. */
 export async function openPostgresStore({ settings, connections }: PostgresOptions): Promise<OpenStore> {
   useEngine('postgres')
@@ -175,7 +187,7 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
     measure: () => measureDatabase(readers.read),
     commit: async (writes) => {
       try {
-        await connection.run([...announced(writes, announcement).map(toStatement), forgetCopy])
+        await connection.run([waitForCommands, ...announced(writes, announcement).map(toStatement), forgetCopy])
       } catch (error) {
         throw toWriteError(error)
       }

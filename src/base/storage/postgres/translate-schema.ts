@@ -5,6 +5,7 @@
  * some expressions, and the form of triggers. Text is compared by its bytes in both engines.
  */
 
+import { eventIndexesOfPostgres } from '../schema/events.js'
 import { settingOf, settings } from './writer-identity.js'
 
 const column = '(?<=^\\s*\\w+ |, ?\\w+ |,\\s+\\w+ |\\(\\s*\\w+ )'
@@ -38,6 +39,8 @@ const trigger =
 
 /** Gives the statements of PostgreSQL for one of the schema. */
 export function translateToPostgres(statement: string): readonly string[] {
+  const own = eventIndexesOfPostgres.get(statement)
+  if (own !== undefined) return own
   if (/^\s*create table/.test(statement)) return translateTable(statement)
   if (/^\s*create trigger/.test(statement)) return translateTrigger(replaceAll(expressions, statement))
   return [replaceAll(expressions, statement)]

@@ -62,7 +62,7 @@ export const noticeEventsAfter = prepareRead<{ slot: number; seq: number; limit:
 )
 
 /** The slots that have such events. */
-export const slotsOfNotices = prepareSlotsWith(isNoticeEvent)
+export const readNoticeSlots = prepareSlotsWith(isNoticeEvent)
 
 export async function readCursor(read: Read, slot: number): Promise<number> {
   return Number((await readServiceState(read, { key: keyOf(slot) }))[0]?.value ?? 0)

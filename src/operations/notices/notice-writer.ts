@@ -21,7 +21,7 @@ import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
-import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor, slotsOfNotices } from './notice-events.js'
+import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor, readNoticeSlots } from './notice-events.js'
 import { composeNotice, formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
 import { buildSmsNotices } from './sms-notice.js'
@@ -79,7 +79,7 @@ export class NoticeWriter {
   private async processEvents(): Promise<void> {
     const { read, log } = this.deps
     try {
-      for (const { slot } of await slotsOfNotices(read, {})) await this.processSlot(slot)
+      for (const slot of await readNoticeSlots(read)) await this.processSlot(slot)
       this.isFailing = false
     } catch (err) {
       // The timer tries again; an outage is logged once.

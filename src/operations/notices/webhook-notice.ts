@@ -9,7 +9,7 @@
 
 import { toOneLine } from '../../base/mail/printable.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import { slotsWithEvents } from '../../base/storage/db/event-slots.js'
+import { readSlots } from '../../base/storage/db/event-slots.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
@@ -97,10 +97,9 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
 async function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Promise<Timestamp> {
   const found = await webhookById(read, webhook)
   if (found === undefined) return failedAt
-  const slots = (await slotsWithEvents(read, {})).map(({ slot }) => slot)
   const events = new EventPages(read)
   const waiting = await Promise.all(
-    [...(await readCursors(read, found, slots))].map(async ([slot, cursor]) => {
+    [...(await readCursors(read, found, await readSlots(read)))].map(async ([slot, cursor]) => {
       const [first] = await events.after(webhook.workspaceId, cursor, slot)
       return first?.created_at ?? failedAt
     }),

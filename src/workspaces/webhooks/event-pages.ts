@@ -1,5 +1,5 @@
 /** Reads the event log for the dispatcher: pages of one workspace, and the workspaces that have new events. */
-import { selectNextInSlots } from '../../base/storage/db/event-slots.js'
+import { eventsOfAllSlots } from '../../base/storage/db/event-slots.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 const PAGE_SIZE = 50
@@ -27,9 +27,11 @@ const eventsOfSlotAfter = prepareRead<Place & { readonly inSlot: number }>()(({ 
 const eventsAfter = prepareRead<Place>()(({ db, slot }) =>
   db
     .selectFrom(
-      selectNextInSlots(fields, { workspaceId: slot('workspaceId'), seq: slot('seq'), limit: slot('limit') }).as('found'),
+      eventsOfAllSlots({ workspaceId: slot('workspaceId'), seq: slot('seq'), limit: slot('limit') }).as('found'),
     )
     .select(fields)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('seq', '>', slot('seq'))
     .orderBy('seq')
     .limit(slot('limit')),
 )

@@ -1,5 +1,5 @@
 /** Counts how far the delivery of events is behind, for the operator. */
-import { readNewestInSlot, slotsWithEvents } from '../../base/storage/db/event-slots.js'
+import { readNewestInSlot, readSlots } from '../../base/storage/db/event-slots.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { readCursors, readEnabledWebhooks } from './dispatch-records.js'
@@ -39,8 +39,8 @@ export async function readWebhookBacklog(read: Read): Promise<WebhookBacklog> {
 
 /** The newest event of each slot. */
 async function readNewest(read: Read): Promise<ReadonlyMap<number, number>> {
-  const slots = await slotsWithEvents(read, {})
-  return new Map(await Promise.all(slots.map(async ({ slot }) => [slot, await readNewestInSlot(read, slot)] as const)))
+  const slots = await readSlots(read)
+  return new Map(await Promise.all(slots.map(async (slot) => [slot, await readNewestInSlot(read, slot)] as const)))
 }
 
 async function countBehind(read: Read, webhook: Webhook, newest: ReadonlyMap<number, number>): Promise<number> {

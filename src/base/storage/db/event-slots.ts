@@ -7,14 +7,20 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EventsTable } from '../tables/email-tables.js'
 import { pickByEngine } from './engine.js'
-import { type PreparedRead, prepareRead, type Read } from './prepared.js'
+import { LONE_SLOT } from './node-state.js'
+import { prepareRead, type Read } from './prepared.js'
 
-/** The slots that have events of which `condition` is true. It walks over the slots, not over the events. */
-export function prepareSlotsWith(condition: RawBuilder<boolean>): PreparedRead<object, { slot: number }[]> {
-  return prepareRead<object>()(({ db }) => db.selectFrom(selectSlots(condition).as('known')).select('slot'))
+/** Reads slots. There are few. */
+type ReadSlots = (read: Read) => Promise<readonly number[]>
+
+/** Prepares a read of the slots that have events of which `condition` is true. It walks over slots, not over events. */
+export function prepareSlotsWith(condition: RawBuilder<boolean>): ReadSlots {
+  const slots = prepareRead<object>()(({ db }) => db.selectFrom(selectSlots(condition).as('known')).select('slot'))
+  const readAll: ReadSlots = async (read) => (await slots(read, {})).map(({ slot }) => slot)
+  return (read) => pickByEngine<ReadSlots>({ sqlite: async () => [LONE_SLOT], postgres: readAll })(read)
 }
 
-export const slotsWithEvents = prepareSlotsWith(sql<boolean>`true`)
+export const readSlots = prepareSlotsWith(sql<boolean>`true`)
 
 function selectSlots(condition: RawBuilder<boolean>): RawBuilder<{ slot: number }> {
   return pickByEngine({
@@ -27,18 +33,23 @@ function selectSlots(condition: RawBuilder<boolean>): RawBuilder<{ slot: number 
   })
 }
 
-/** The fields of the next events of a workspace in the order of `seq`, of all slots: at most `limit` of each. */
-export function selectNextInSlots(
-  fields: readonly (keyof EventsTable)[],
-  { workspaceId, seq, limit }: { readonly workspaceId: string; readonly seq: number; readonly limit: number },
-): RawBuilder<Pick<Selectable<EventsTable>, (typeof fields)[number]>> {
+interface NextEvents {
+  readonly workspaceId: string
+  readonly seq: number
+  readonly limit: number
+}
+
+/**
+ * Stands for the table of events in a query for the next `limit` events of a workspace behind `seq`, of all slots. It has
+ * those of each slot, which an index gives in their order.
+ */
+export function eventsOfAllSlots({ workspaceId, seq, limit }: NextEvents): RawBuilder<Selectable<EventsTable>> {
   const ofWorkspace = sql<boolean>`workspace_id = ${workspaceId}`
-  const next = (condition: RawBuilder<boolean>) => sql`(select ${sql.join(fields.map((name) => sql.ref(name)))} from events
-    where ${ofWorkspace} and ${condition} and seq > ${seq} order by seq limit ${limit})`
   return pickByEngine({
-    sqlite: sql<Selectable<EventsTable>>`${next(sql<boolean>`true`)}`,
-    postgres: sql<Selectable<EventsTable>>`(select next_ones.* from ${selectSlots(ofWorkspace)} as known
-      cross join lateral ${next(sql<boolean>`events.slot = known.slot`)} as next_ones)`,
+    sqlite: sql<Selectable<EventsTable>>`events`,
+    postgres: sql<Selectable<EventsTable>>`(select of_slot.* from ${selectSlots(ofWorkspace)} as known cross join lateral
+      (select * from events where ${ofWorkspace} and events.slot = known.slot and seq > ${seq} order by seq limit ${limit})
+        as of_slot)`,
   })
 }
 
@@ -59,8 +70,11 @@ const MAX_SILENCE = 60
 
 const settled = prepareRead<object>()(({ db }) =>
   db.selectNoFrom(() =>
-    sql<number | null>`(select case when count(*) > 1 then min(events_before) end from fence
-      where beat > now() - ${sql.lit(MAX_SILENCE)} * interval '1 second')`.as('seq'),
+    pickByEngine({
+      sqlite: sql<number | null>`null`,
+      postgres: sql<number | null>`(select case when count(*) > 1 then min(events_before) end from fence
+        where beat > now() - ${sql.lit(MAX_SILENCE)} * interval '1 second')`,
+    }).as('seq'),
   ),
 )
 

@@ -182,7 +182,7 @@ function countWaiting() {
       exports: one(`select count(*) from exports where status = 'processing'`),
       // Events that no delivery was made of yet.
       events: one(
-        `select count(*) from events, webhooks where events.seq > webhooks.event_cursor and events.type in (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`,
+        `select count(*) from events, webhooks where events.seq > max(webhooks.event_cursor, coalesce((select max(seq) from webhook_cursors where webhook_id = webhooks.id), 0)) and events.type in (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`,
       ),
     }
   } finally {

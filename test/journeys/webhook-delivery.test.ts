@@ -200,7 +200,7 @@ t.test('an attempt that a stop cuts off is made again, others are not', async (t
   for (let count = 0; count < 3; count += 1) await app.submitAccepted()
   await waitForDeliveries(app, hook, 'delivered', 5)
   t.equal(
-    (await app.rows<{ c: number }>('select event_cursor as c from webhooks'))[0]?.c ?? -1,
+    (await app.rows<{ c: number }>('select max(seq) as c from webhook_cursors'))[0]?.c ?? -1,
     await cursorBefore(app, held),
   )
   await app.stop()

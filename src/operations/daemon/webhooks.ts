@@ -37,7 +37,7 @@ interface Webhooks {
 /** `stopTimeout` is the number of milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(deps: WebhookDeps, stopSteps: StopSteps, stopTimeout: number): Webhooks {
   const { config, settings, clock, log, edges, observers } = deps
-  const { read, commit } = deps.database
+  const { read, commit, node } = deps.database
   const stopped = new AbortController()
   const resolver = resolverOf(edges, config, clock, stopped.signal)
   const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
@@ -47,7 +47,7 @@ export function wireWebhooks(deps: WebhookDeps, stopSteps: StopSteps, stopTimeou
   const { ownerOf } = deps.workspaces
   const links = { secret: deps.identity.linkSecret, publicUrl: config.service.public_url }
   const webhooks = new Dispatcher({
-    ...{ read, commit, clock, log, ownerOf },
+    ...{ read, commit, node, clock, log, ownerOf },
     preparer: new EventPreparer({ read, clock, mime: deps.mime, links, ownerOf }),
     mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),

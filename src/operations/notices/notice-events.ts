@@ -1,10 +1,12 @@
 /**
- * The events that cause notices, in order, and the cursor up to which notices were written. The cursor is in the
- * database, so a restart repeats none.
+ * The events that cause notices, in order within each slot, and the cursor of each slot up to which notices were written.
+ * The cursors are in the database, so a restart repeats none.
  */
 import { sql } from 'kysely'
+import { prepareSlotsWith } from '../../base/storage/db/event-slots.js'
+import { LONE_SLOT } from '../../base/storage/db/node-state.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
-import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
+import { readServiceState, replaceServiceState } from '../../base/storage/db/service-state.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Json, Timestamp } from '../../base/storage/tables/columns.js'
 import type { ChecksFailedData, EventPayloads, SendingData } from '../../records/events/payloads.js'
@@ -13,7 +15,10 @@ import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webh
 import type { DomainEventData } from './domain-notice.js'
 import type { InvitationEventData } from './invitation-notice.js'
 
-const CURSOR = 'notices_cursor'
+/** The key under which the cursor of a slot is stored. */
+function keyOf(slot: number): string {
+  return slot === LONE_SLOT ? 'notices_cursor' : `notices_cursor_${slot}`
+}
 
 const noticeEventTypes = [
   'invitation.created',
@@ -44,21 +49,26 @@ export type NoticeEvent = { readonly seq: number; readonly workspace_id: string;
  */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
-export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>
+export const noticeEventsAfter = prepareRead<{ slot: number; seq: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
     .select(['seq', 'workspace_id', 'type', 'created_at', 'data'])
     .where(isNoticeEvent)
+    .where('slot', '=', slot('slot'))
     .where('seq', '>', slot('seq'))
     .orderBy('seq')
     .limit(slot('limit'))
     .$castTo<NoticeEvent>(),
 )
 
-export async function readCursor(read: Read): Promise<number> {
-  return Number((await readServiceState(read, { key: CURSOR }))[0]?.value ?? 0)
+/** The slots that have such events. */
+export const readNoticeSlots = prepareSlotsWith(isNoticeEvent)
+
+export async function readCursor(read: Read, slot: number): Promise<number> {
+  return Number((await readServiceState(read, { key: keyOf(slot) }))[0]?.value ?? 0)
 }
 
-export function moveCursor(seq: number): Write {
-  return setServiceState({ key: CURSOR, value: String(seq) })
+/** Misses if the cursor is not `from`: another node has written notices in the meantime. */
+export function moveCursor(slot: number, from: number, to: number): Write {
+  return replaceServiceState({ key: keyOf(slot), expected: String(from), value: String(to) })
 }

@@ -1,9 +1,9 @@
 /**
  * A *notice* is a mail of the service to a person: the writer reads the event log from a cursor and queues the notices
- * of each event.
+ * of each event. The log has a cursor for each slot.
  *
- * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends. An
- * event that causes an error is logged and skipped, so that it does not block the events after it.
+ * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends, or when
+ * another node writes the notices from then on. An event that causes an error is logged and skipped, so that it does not block the events after it.
  */
 
 import type { Address } from '../../base/mail/address.js'
@@ -12,7 +12,7 @@ import { filterAsync } from '../../base/platform/async-filter.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { StorageFault } from '../../base/storage/db/write.js'
+import { StorageFault, tryCommit, type Write } from '../../base/storage/db/write.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ChecksFailedData } from '../../records/events/payloads.js'
@@ -21,7 +21,7 @@ import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
-import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
+import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor, readNoticeSlots } from './notice-events.js'
 import { composeNotice, formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
 import { buildSmsNotices } from './sms-notice.js'
@@ -79,14 +79,7 @@ export class NoticeWriter {
   private async processEvents(): Promise<void> {
     const { read, log } = this.deps
     try {
-      let events: readonly NoticeEvent[]
-      do {
-        events = await noticeEventsAfter(read, { seq: await readCursor(read), limit: PAGE_SIZE })
-        for (const event of events) {
-          if (this.isStopping) return
-          await this.processEvent(event)
-        }
-      } while (events.length === PAGE_SIZE)
+      for (const slot of await readNoticeSlots(read)) await this.processSlot(slot)
       this.isFailing = false
     } catch (err) {
       // The timer tries again; an outage is logged once.
@@ -95,18 +88,36 @@ export class NoticeWriter {
     }
   }
 
-  private async processEvent(event: NoticeEvent): Promise<void> {
+  private async processSlot(slot: number): Promise<void> {
+    const { read } = this.deps
+    let events: readonly NoticeEvent[]
+    do {
+      let cursor = await readCursor(read, slot)
+      events = await noticeEventsAfter(read, { slot, seq: cursor, limit: PAGE_SIZE })
+      for (const event of events) {
+        if (this.isStopping) return
+        const isDone = await this.processEvent(event, moveCursor(slot, cursor, event.seq))
+        if (!isDone) return
+        cursor = event.seq
+      }
+    } while (events.length === PAGE_SIZE)
+  }
+
+  /** Resolves to false if another node has written the notices in the meantime: the timer begins at its place. */
+  private async processEvent(event: NoticeEvent, move: Write): Promise<boolean> {
     const { commit, offer } = this.deps
     const mails = await this.composeNotices(event)
     try {
-      await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
+      await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), move])
     } catch (err) {
       // The disk has a fault, so the timer tries again.
       if (err instanceof StorageFault) throw err
+      if (!(await tryCommit(commit([move])))) return false
       this.logSkipped(event, err)
-      return commit([moveCursor(event.seq)])
+      return true
     }
     for (const { enqueued } of mails) offer(enqueued)
+    return true
   }
 
   private logSkipped({ seq, type }: NoticeEvent, err: unknown): void {

@@ -9,10 +9,12 @@
 
 import { toOneLine } from '../../base/mail/printable.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
+import { readSlots } from '../../base/storage/db/event-slots.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webhook.js'
+import { readCursors } from '../../workspaces/webhooks/dispatch-records.js'
 import { EventPages } from '../../workspaces/webhooks/event-pages.js'
 import { type WebhookRef, webhookById } from '../../workspaces/webhooks/webhook-records.js'
 import { prepareEarlierEvents } from './earlier-events.js'
@@ -93,8 +95,14 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
  * Before the endpoint failed, events may have waited for their first attempt. If so, the oldest of them is the start.
  */
 async function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Promise<Timestamp> {
-  const cursor = (await webhookById(read, webhook))?.event_cursor
-  if (cursor === undefined) return failedAt
-  const [waiting] = await new EventPages(read).after(webhook.workspaceId, cursor)
-  return Math.min(failedAt, waiting?.created_at ?? failedAt)
+  const found = await webhookById(read, webhook)
+  if (found === undefined) return failedAt
+  const events = new EventPages(read)
+  const waiting = await Promise.all(
+    [...(await readCursors(read, found, await readSlots(read)))].map(async ([slot, cursor]) => {
+      const [first] = await events.after(webhook.workspaceId, cursor, slot)
+      return first?.created_at ?? failedAt
+    }),
+  )
+  return Math.min(failedAt, ...waiting)
 }

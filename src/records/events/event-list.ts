@@ -1,7 +1,9 @@
 /**
  * Lists the events of a workspace in pages, newest first or oldest first.
  *
- * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index has
+ * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Where several
+ * writers store events, one may become visible after an event with a greater `seq`. So the oldest first, as a reader gets
+ * them who comes again for what is new, are only those before which none can appear (`readLastSettled`). Each index has
  * the events of one type in this order, and the first of each type are merged. So a page costs the same however many
  * events there are and however few match; a page of a recipient costs one more look-up for each 131,072 events.
  * Internal types are never read.
@@ -9,6 +11,7 @@
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
 import { equalsIgnoringCase } from '../../base/storage/db/dialect.js'
+import { readLastSettled } from '../../base/storage/db/event-slots.js'
 import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
@@ -53,7 +56,9 @@ export async function listEvents(
 ): Promise<readonly ListedEvent[]> {
   const { workspaceId, type, types = type === undefined ? eventTypes : [type], emailId, from, to } = filter
   if (emailId !== undefined && !(await isEmailOfWorkspace(read, emailId, workspaceId))) return []
-  const { first, end } = await findSeqRange(read, { from, to })
+  const settled = order === 'asc' ? await readLastSettled(read) : Number.POSITIVE_INFINITY
+  const { first, end: last } = await findSeqRange(read, { from, to })
+  const end = Math.min(last, settled + 1)
   const range = { types, from: Math.max(after + 1, first), before: Math.min(before ?? end, end), order, limit }
   const found: ListedEvent[] = []
   for (;;) {

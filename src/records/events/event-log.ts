@@ -1,13 +1,14 @@
 /**
  * The log of events, in their order.
  *
- * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` decreases along
- * `seq` by no more than `maxDisorder`, so a binary search finds a time (`event-times.ts`): an event that is stored late,
- * after an outage, has the time of the event before it. `data` (`payloads.ts`) says when the event really happened.
+ * `seq` grows with every event and is never reused, so a reader can use it as a cursor; on PostgreSQL only within the
+ * events of one `slot` (`storage/schema/events.ts`). `created_at` decreases along `seq` by no more than `maxDisorder`, so
+ * a binary search finds a time (`event-times.ts`): an event that is stored late, after an outage, has the time of the
+ * event before it, or on PostgreSQL that of the server. `data` (`payloads.ts`) says when the event really happened.
  */
-import { type Compilable, type RawBuilder, sql } from 'kysely'
+import type { Compilable } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
-import { greatestOf, integerOf } from '../../base/storage/db/dialect.js'
+import { timeInLog } from '../../base/storage/db/commit-order.js'
 import {
   prepareInsert,
   prepareRead,
@@ -42,16 +43,6 @@ interface EventRow {
   data: Json<JsonObject>
 }
 
-/** An event that is older by more milliseconds is not late: the clock was ahead when the event before it was stored. */
-const MAX_LATENESS = 86_400_000
-
-/** The time of the new event, or of the last one in the log if that is later. */
-function timeInLog<Values extends Pick<EventRow, 'at'>>({ slot }: StatementBuilder<Values>): RawBuilder<number> {
-  const at = integerOf(slot('at'))
-  return sql<number>`coalesce((select ${greatestOf(sql.ref('created_at'), at)} from events
-    where seq = (select max(seq) from events) and created_at <= ${at} + ${sql.lit(MAX_LATENESS)}), ${at})`
-}
-
 function buildInsert(builder: StatementBuilder<EventRow>): Compilable {
   const { db, slot } = builder
   return db.insertInto('events').values({
@@ -60,7 +51,7 @@ function buildInsert(builder: StatementBuilder<EventRow>): Compilable {
     type: slot('type'),
     email_id: slot('emailId'),
     recipient: slot('recipient'),
-    created_at: timeInLog(builder),
+    created_at: timeInLog(slot('at')),
     data: slot('data'),
   })
 }
@@ -114,7 +105,7 @@ const insertFirst = prepareWrite<Omit<EventRow, 'emailId' | 'recipient'> & First
       eb.val(slot('type')).as('type'),
       eb.val(slot('emailId')).as('email_id'),
       eb.val(slot('recipient')).as('recipient'),
-      timeInLog(builder).as('created_at'),
+      timeInLog(slot('at')).as('created_at'),
       eb.val(slot('data')).as('data'),
     ])
     .where((eb) => eb.not(eb.exists(selectSimilar(builder))))
@@ -149,7 +140,7 @@ const insertHit = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>(
       eb.val(slot('type')).as('type'),
       'emails.id as email_id',
       eb.val(slot('recipient')).as('recipient'),
-      timeInLog(builder).as('created_at'),
+      timeInLog(slot('at')).as('created_at'),
       eb.val(slot('data')).as('data'),
     ])
     .where('emails.id', '=', slot('emailId'))

@@ -11,7 +11,7 @@ import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { DeliveryStatus, WebhookDeliveriesTable } from '../../base/storage/tables/webhook-tables.js'
 import type { WebhookRef } from './webhook-records.js'
 
-export type ListedDelivery = WebhookDeliveriesTable
+export type ListedDelivery = Omit<WebhookDeliveriesTable, 'node'>
 
 interface DeliveryPage {
   readonly webhook: WebhookRef

@@ -16,7 +16,7 @@ import type { DeliveryResult } from './decide-delivery.js'
 import type { LoggedEvent } from './event-pages.js'
 import type { WebhookRef } from './webhook-records.js'
 
-type Row = Tables['webhook_deliveries']
+type Row = Omit<Tables['webhook_deliveries'], 'node'>
 type NewDelivery = Row & { readonly webhook: string }
 
 const columns = [
@@ -98,8 +98,14 @@ export async function isDeliveryStored(read: Read, id: string, webhookId: string
   return (await findDelivery(read, { id, webhookId })).length > 0
 }
 
+/** The waiting deliveries of a webhook on which one node works. */
+interface Waiting {
+  readonly webhookId: string
+  readonly node: string
+}
+
 /** Deliveries whose next attempt is due, with their events. The data is absent if the log has removed the event. */
-export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit: number }>()(({ db, slot }) =>
+export const dueDeliveries = prepareRead<Waiting & { now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
     .leftJoin('events', (join) =>
@@ -110,6 +116,7 @@ export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit
     .select(['webhook_deliveries.id', 'webhook_deliveries.event_seq as seq', 'webhook_deliveries.event_id'])
     .select(['webhook_deliveries.type', 'webhook_deliveries.attempts', 'webhook_deliveries.next_attempt_at'])
     .select(['events.created_at as event_created_at', 'events.data'])
+    .where('webhook_deliveries.node', '=', slot('node'))
     .where('webhook_deliveries.webhook_id', '=', slot('webhookId'))
     // SQLite uses the partial index only for a literal.
     .where('webhook_deliveries.status', '=', sql.lit('pending' as const))
@@ -120,10 +127,11 @@ export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit
 
 export type DueDelivery = Awaited<ReturnType<typeof dueDeliveries>>[number]
 
-const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot }) =>
+const nextDue = prepareRead<Waiting & { after: number }>()(({ db, slot }) =>
   db
     .selectFrom('webhook_deliveries')
     .select('next_attempt_at')
+    .where('node', '=', slot('node'))
     .where('webhook_id', '=', slot('webhookId'))
     .where('status', '=', sql.lit('pending' as const))
     .where('next_attempt_at', '>', slot('after'))
@@ -132,8 +140,8 @@ const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot 
 )
 
 /** When the first attempt later than `after` is due. It is infinite if none waits. */
-export async function readNextDue(read: Read, webhookId: string, after = 0): Promise<number> {
-  return (await nextDue(read, { webhookId, after }))[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
+export async function readNextDue(read: Read, waiting: Waiting, after = 0): Promise<number> {
+  return (await nextDue(read, { ...waiting, after }))[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
 }
 
 /** Makes deliveries due that wait for longer than any wait lasts: their time was computed while the clock was ahead. */

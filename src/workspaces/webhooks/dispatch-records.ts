@@ -3,9 +3,9 @@
  * outcomes.
  */
 import { sql } from 'kysely'
-import { greatestOf } from '../../base/storage/db/dialect.js'
+import { greatestOf, integerOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
-import type { Write } from '../../base/storage/db/write.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import { type Webhook, type WebhookRef, webhookById } from './webhook-records.js'
 
@@ -39,52 +39,108 @@ export async function findEnabledWebhook(read: Read, ref: WebhookRef): Promise<W
   return found?.enabled === 1 ? found : undefined
 }
 
-type Progress = WebhookRef & { readonly cursor: number }
+/** The cursor of a webhook in each slot. */
+export type Cursors = ReadonlyMap<number, number>
 
-/** The cursor never moves back, because a webhook that was enabled again begins later. */
-const setCursor = prepareWrite<Progress>(({ db, slot }) =>
-  db
-    .updateTable('webhooks')
-    .set({ event_cursor: greatestOf(sql.ref('event_cursor'), slot('cursor')) })
-    .where('id', '=', slot('id'))
-    .where('workspace_id', '=', slot('workspaceId')),
+const cursorsOf = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('webhook_cursors').select(['slot', 'seq']).where('webhook_id', '=', slot('id')),
 )
 
-export function moveEventCursor(progress: Progress): Write {
-  return setCursor(progress)
+/** In each of these slots: at least `event_cursor`, because a webhook that was enabled again begins there. */
+export async function readCursors(
+  read: Read,
+  { id, event_cursor: begin }: Pick<Webhook, 'id' | 'event_cursor'>,
+  slots: readonly number[],
+): Promise<Cursors> {
+  const stored = new Map((await cursorsOf(read, { id })).map(({ slot, seq }) => [slot, seq]))
+  return new Map(slots.map((slot) => [slot, Math.max(begin, stored.get(slot) ?? 0)]))
 }
 
-type LastAttempt = WebhookRef & Pick<Webhook, 'last_status' | 'last_at' | 'last_response_status' | 'failing_since'>
-
-export const recordLastAttempt = prepareWrite<LastAttempt>(({ db, slot, slots }) =>
-  db
-    .updateTable('webhooks')
-    .set(slots(['last_status', 'last_at', 'last_response_status', 'failing_since']))
-    .where('id', '=', slot('id'))
-    .where('workspace_id', '=', slot('workspaceId')),
+/** The cursor never moves back: another node may have come further. A webhook that is gone gets none. */
+export const moveEventCursor = prepareWrite<WebhookRef & { readonly inSlot: number; readonly cursor: number }>(
+  ({ db, slot }) =>
+    db
+      .insertInto('webhook_cursors')
+      .columns(['webhook_id', 'workspace_id', 'slot', 'seq'])
+      .expression(
+        db
+          .selectFrom('webhooks')
+          .select((eb) => ['id', 'workspace_id', eb.val(slot('inSlot')).as('slot'), eb.val(slot('cursor')).as('seq')])
+          .where('id', '=', slot('id'))
+          .where('workspace_id', '=', slot('workspaceId')),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['webhook_id', 'slot'])
+          .doUpdateSet({ seq: greatestOf(sql.ref('webhook_cursors.seq'), sql.ref('excluded.seq')) }),
+      ),
 )
 
-export type Replay = Tables['webhook_replays']
+type LastAttempt = WebhookRef & Pick<Tables['webhook_cursors'], 'last_status' | 'last_at' | 'last_response_status'>
 
-const replaysOf = prepareRead<WebhookRef>()(({ db, slot }) =>
+const attemptColumns = ['last_status', 'last_at', 'last_response_status'] as const
+
+/** Each writer has a row of its own, in its slot, so that none waits for another one. */
+export const recordLastAttempt = prepareWrite<LastAttempt>(({ db, slot, slots }) =>
+  db
+    .insertInto('webhook_cursors')
+    .columns(['webhook_id', 'workspace_id', 'seq', ...attemptColumns])
+    .expression(
+      db
+        .selectFrom('webhooks')
+        .select((eb) => [
+          ...(['id', 'workspace_id'] as const),
+          eb.lit(0).as('seq'),
+          ...attemptColumns.map((name) => eb.val(slot(name)).as(name)),
+        ])
+        .where('id', '=', slot('id'))
+        .where('workspace_id', '=', slot('workspaceId')),
+    )
+    .onConflict((conflict) => conflict.columns(['webhook_id', 'slot']).doUpdateSet(slots(attemptColumns))),
+)
+
+/** `known`: what this node has read. */
+type Failing = WebhookRef & Pick<Webhook, 'failing_since'> & { readonly known: Timestamp | null }
+
+/** All nodes share it. A time that another node has noted stays, until one of them has success. */
+export const recordFailing = prepareWrite<Failing>(({ db, slot, slots }) =>
+  db
+    .updateTable('webhooks')
+    .set(slots(['failing_since']))
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where(
+      sql<boolean>`(${integerOf(slot('failing_since'))} is null or failing_since is null
+        or failing_since = ${slot('known')})`,
+    ),
+)
+
+/** A node, and a webhook of which it works on some rows. */
+export type NodeWork = WebhookRef & { readonly node: string }
+
+const replaysOf = prepareRead<NodeWork>()(({ db, slot }) =>
   db
     .selectFrom('webhook_replays')
     .selectAll()
     .where('webhook_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('node', '=', slot('node'))
     .orderBy('id')
     .limit(1),
 )
 
-/** The oldest request for a replay that is not complete. */
-export async function findReplay(read: Read, ref: WebhookRef): Promise<Replay | undefined> {
-  return (await replaysOf(read, ref))[0]
+export type Replay = Awaited<ReturnType<typeof replaysOf>>[number]
+
+/** The oldest request for a replay of this node that is not complete. */
+export async function findReplay(read: Read, work: NodeWork): Promise<Replay | undefined> {
+  return (await replaysOf(read, work))[0]
 }
 
+/** It never moves back: another node may have come further. */
 export const moveReplay = prepareWrite<{ id: string; workspaceId: string; next: number }>(({ db, slot }) =>
   db
     .updateTable('webhook_replays')
-    .set({ next_seq: slot('next') })
+    .set({ next_seq: greatestOf(sql.ref('next_seq'), slot('next')) })
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -2,6 +2,9 @@
  * Delivers events to webhooks, at least once. Each webhook has a cursor over the event log. Retries come from the
  * database.
  *
+ * Where several nodes work on the database, each delivers the events of its slots (`NodeState`), over which each webhook has
+ * a cursor of its own, and the retries and replays that it has written itself.
+ *
  * We store nothing for an event before its first attempt, so a backlog is a cursor that lags, whatever its length.
  * One commit has the outcome of an attempt and the cursor, so a crash repeats only the attempts that were under way.
  * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes
@@ -10,6 +13,7 @@
 import type { Log } from '../../base/platform/log.js'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
 import type { Store } from '../../base/storage/db/database.js'
+import { loneNode, type NodeState } from '../../base/storage/db/node-state.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
 import { attemptsAtLoad } from './attempt-rate.js'
 import { type AddressRules, EndpointAddresses } from './endpoint-addresses.js'
@@ -23,6 +27,8 @@ import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
 interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'endpoints'> {
+  /** Without it, this process has the database for itself. */
+  readonly node?: NodeState
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly retrySchedule: () => readonly number[]
@@ -59,6 +65,7 @@ export class Dispatcher {
   private readonly attemptDeps: AttemptDeps
   private readonly events: EventPages
   private readonly writer: OutcomeWriter
+  private readonly node: NodeState
   private timer: NodeJS.Timeout | null = null
   private pumpTimer: NodeJS.Immediate | null = null
   private readonly readLoad: () => number
@@ -74,6 +81,7 @@ export class Dispatcher {
   constructor(private readonly deps: DispatcherDeps) {
     const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
     this.readLoad = readLoad
+    this.node = deps.node ?? loneNode
     this.turns = new FairTurns(deps.ownerOf)
     this.events = new EventPages(read)
     const { request, timeout, preparer } = deps
@@ -82,7 +90,7 @@ export class Dispatcher {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
     }
-    this.registry = new LaneRegistry({ read, log, pages: this.events }, laneEvents)
+    this.registry = new LaneRegistry({ read, node: this.node, log, pages: this.events }, laneEvents)
     this.writer = new OutcomeWriter({
       commit,
       clock,
@@ -96,6 +104,7 @@ export class Dispatcher {
 
   /** Resumes at the place at which the last process stopped. */
   start(): void {
+    this.node.onChange(() => this.reload())
     this.reload()
   }
 
@@ -105,7 +114,7 @@ export class Dispatcher {
     await this.registry.refresh(webhook)
   }
 
-  /** Call this when another process has changed the database. */
+  /** Call this when another process has changed webhooks, or has given this node work of theirs. */
   reload(): void {
     if (!this.isStopping) void this.registry.reload()
   }

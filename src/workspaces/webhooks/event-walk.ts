@@ -1,6 +1,7 @@
 /**
  * A walk over the events of a workspace in their order, with a cursor. All events up to the cursor are settled, or
- * the webhook does not want them.
+ * the webhook does not want them. The walk of a webhook has the events of one slot, where none appears before others that
+ * are visible. The walk of a replay has those of all slots.
  *
  * The walk takes events in order and settles them in any order. The cursor stays before the oldest event that is not
  * settled, and the walk takes events only up to `MAX_AHEAD` beyond it. So a walk that resumes after a crash has to
@@ -17,6 +18,8 @@ interface WalkSettings {
   /** The id of the webhook or of the replay. It names the deliveries of the walk. */
   readonly id: string
   readonly workspaceId: string
+  /** Null means all slots. */
+  readonly slot: number | null
   /** All events up to this `seq` are settled. */
   readonly cursor: number
   /** The last `seq`. It is null if there is none. */
@@ -60,6 +63,11 @@ export class EventWalk {
   /** The last event that was taken or passed over. */
   get position(): number {
     return this.taken
+  }
+
+  /** The cursor on disk, as far as this walk knows. */
+  get committedCursor(): number {
+    return this.committed
   }
 
   /** True if all events of the walk are settled. */
@@ -139,9 +147,9 @@ export class EventWalk {
   }
 
   private async readPage({ events }: WalkReads): Promise<void> {
-    const { workspaceId, end } = this.settings
+    const { workspaceId, slot, end } = this.settings
     const { wakes } = this
-    const page = await events.after(workspaceId, this.taken)
+    const page = await events.after(workspaceId, this.taken, slot)
     this.page = end === null ? page : page.filter(({ seq }) => seq <= end)
     this.pageIndex = 0
     // An event that woke the walk during the read may have come too late for the page.

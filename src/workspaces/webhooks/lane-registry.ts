@@ -1,13 +1,14 @@
 /**
- * The lanes of all enabled webhooks. The registry keeps them equal to the database, and finds which of them have new
+ * The lanes of all enabled webhooks, with the work of this node (`NodeState`). The registry keeps them equal to the database, and finds which of them have new
  * events. After a fault of the database, it reads again what it could not read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../base/platform/log.js'
+import { readNewestInSlot } from '../../base/storage/db/event-slots.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { findLogRange } from '../../records/events/event-times.js'
 import { readNextDue } from './delivery-records.js'
-import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
+import { findEnabledWebhook, readCursors, readEnabledWebhooks } from './dispatch-records.js'
 import { type EventPages, newEvents, SCAN_SIZE } from './event-pages.js'
 import { WebhookLane } from './webhook-lane.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
@@ -20,11 +21,12 @@ export interface LaneEvents {
 
 interface RegistryDeps {
   readonly read: Read
+  readonly node: Pick<NodeState, 'name' | 'slots'>
   readonly pages: Pick<EventPages, 'forget'>
   readonly log: Pick<Log, 'error'>
 }
 
-/** Pages of new events that one poll reads. The next poll reads further. */
+/** Pages of new events that one poll reads in a slot. The next poll reads further. */
 const MAX_SCANS = 4
 /** Milliseconds from a fault of the database to the next try. */
 const RETRY_DELAY = 1_000
@@ -32,8 +34,8 @@ const RETRY_DELAY = 1_000
 export class LaneRegistry {
   private readonly byId = new Map<string, WebhookLane>()
   private readonly byWorkspace = new Map<string, Set<WebhookLane>>()
-  /** The newest event that the registry has seen. */
-  private seen = 0
+  /** The newest event that the registry has seen in each slot that the node serves. */
+  private readonly seen = new Map<number, number>()
   private reloading: Promise<void> | null = null
   private reloadNeeded = false
   private retryTimer: NodeJS.Timeout | null = null
@@ -103,17 +105,22 @@ export class LaneRegistry {
    * took such a page after it was woken would sleep again.
    */
   async noticeEvents(): Promise<void> {
-    let { seen } = this
     const workspaces = new Set<string>()
+    await Promise.all([...this.seen].map(([slot, seen]) => this.noticeSlot(slot, seen, workspaces)))
+    this.deps.pages.forget()
+    for (const id of workspaces) for (const lane of this.byWorkspace.get(id) ?? []) lane.wake()
+  }
+
+  private async noticeSlot(slot: number, from: number, workspaces: Set<string>): Promise<void> {
+    let seen = from
     for (let scans = 0; scans < MAX_SCANS; scans += 1) {
-      const page = await newEvents(this.deps.read, { seq: seen })
+      const page = await newEvents(this.deps.read, { slot, seq: seen })
       for (const { workspace_id: workspaceId } of page) workspaces.add(workspaceId)
       seen = page.at(-1)?.seq ?? seen
       if (page.length < SCAN_SIZE) break
     }
-    this.seen = Math.max(this.seen, seen)
-    this.deps.pages.forget()
-    for (const id of workspaces) for (const lane of this.byWorkspace.get(id) ?? []) lane.wake()
+    const present = this.seen.get(slot)
+    if (present !== undefined) this.seen.set(slot, Math.max(present, seen))
   }
 
   /**
@@ -177,20 +184,33 @@ export class LaneRegistry {
   }
 
   private async put(webhook: Webhook): Promise<void> {
-    const { read } = this.deps
-    const nextDue = await readNextDue(read, webhook.id)
-    const newest = this.byId.size === 0 ? (await findLogRange(read)).end - 1 : this.seen
+    const { read, node } = this.deps
+    const slots = node.slots()
+    await this.seeSlots(slots)
+    const nextDue = await readNextDue(read, { webhookId: webhook.id, node: node.name })
+    const state = { cursors: await readCursors(read, webhook, slots), nextDue }
     if (this.isStopped || this.closed.has(webhook.workspace_id)) return
     let lane = this.byId.get(webhook.id)
     if (lane === undefined) {
-      // Lanes begin at their own cursors, so they find earlier events without a scan.
-      if (this.byId.size === 0) this.seen = newest
-      lane = new WebhookLane(webhook, nextDue)
+      lane = new WebhookLane(webhook, node.name, state)
       this.byId.set(webhook.id, lane)
       const lanes = this.byWorkspace.get(webhook.workspace_id) ?? new Set()
       this.byWorkspace.set(webhook.workspace_id, lanes.add(lane))
-    } else lane.update(webhook, nextDue)
+    } else lane.update(webhook, state)
     this.events.onAdded(lane)
+  }
+
+  /**
+   * Begins at the end of slots that are new. Lanes begin at their own cursors, so they find earlier events without a scan.
+   * While there is no lane, nothing is noticed, so all slots begin anew with the first one.
+   */
+  private async seeSlots(slots: readonly number[]): Promise<void> {
+    for (const slot of this.seen.keys()) if (!slots.includes(slot)) this.seen.delete(slot)
+    for (const slot of slots) {
+      if (this.byId.size > 0 && this.seen.has(slot)) continue
+      const newest = await readNewestInSlot(this.deps.read, slot)
+      this.seen.set(slot, Math.max(newest, this.seen.get(slot) ?? 0))
+    }
   }
 
   private disable(lane: WebhookLane | undefined): void {

@@ -12,8 +12,8 @@ import type { Commit, Write } from '../../base/storage/db/write.js'
 import { WriteConflict } from '../../base/storage/db/write.js'
 import type { DeliveryResult } from './decide-delivery.js'
 import { insertAttempted, settleDelivery } from './delivery-records.js'
-import { type DisabledReason, disableWebhook } from './disable-webhook.js'
-import { moveEventCursor, moveReplay, recordLastAttempt, removeReplay } from './dispatch-records.js'
+import { beginFailingAgain, type DisabledReason, disableWebhook } from './disable-webhook.js'
+import { moveEventCursor, moveReplay, recordFailing, recordLastAttempt, removeReplay } from './dispatch-records.js'
 import type { EventWalk } from './event-walk.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 
@@ -29,7 +29,7 @@ interface WriterDeps {
   readonly log: Pick<Log, 'error'>
   /** It is called after each commit. */
   readonly onCommit: (lanes: Iterable<WebhookLane>) => void
-  /** It is called when the webhook was disabled, was disabled already, or is gone. */
+  /** It is called when the webhook was to be disabled: its row says what has become of it. */
   readonly onDisabled: (lane: WebhookLane) => void
 }
 
@@ -42,6 +42,13 @@ const RETRY_DELAY = 1_000
 interface LaneOutcomes {
   readonly settled: SettledAttempt[]
   disabling: DisabledReason | null
+}
+
+/** What a commit has of a lane. */
+interface PreparedLane {
+  readonly writes: readonly Write[]
+  readonly progress: readonly Progress[]
+  readonly failingSince: number | null
 }
 
 /** The place of a walk after a commit. */
@@ -148,7 +155,10 @@ export class OutcomeWriter {
     for (const { lane, outcomes, writes } of prepared) {
       if (outcomes.disabling !== null) await this.disable(lane, outcomes.disabling, writes)
     }
-    for (const { lane, outcomes, progress } of prepared) this.finishLane(lane, outcomes, progress)
+    for (const { lane, outcomes, progress, failingSince } of prepared) {
+      lane.storedFailingSince = failingSince
+      this.finishLane(lane, outcomes, progress)
+    }
   }
 
   private async disable(lane: WebhookLane, reason: DisabledReason, writes: readonly Write[]): Promise<void> {
@@ -157,9 +167,9 @@ export class OutcomeWriter {
     try {
       await commit([...writes, ...disableWebhook(webhook, reason, clock())])
     } catch (error) {
-      // The webhook is disabled already, or gone.
+      // The webhook is disabled already, or gone, or another node has had success.
       if (!(error instanceof WriteConflict)) throw error
-      await commit(writes)
+      await commit([...writes, ...beginFailingAgain(webhook, clock())])
     }
     this.deps.onDisabled(lane)
   }
@@ -175,25 +185,27 @@ export class OutcomeWriter {
   }
 }
 
-function prepareLane(
-  lane: WebhookLane,
-  { settled }: LaneOutcomes,
-): { readonly writes: readonly Write[]; readonly progress: readonly Progress[] } {
+function prepareLane(lane: WebhookLane, { settled }: LaneOutcomes): PreparedLane {
+  const { ref, failingSince } = lane
   const writes = settled.map((each) => writeOutcome(lane, each))
   const last = settled.at(-1)
   if (last !== undefined) {
     const { status, response_status } = last.result
     const attempt = { last_status: status, last_at: last.at, last_response_status: response_status }
-    writes.push(recordLastAttempt({ ...lane.ref, ...attempt, failing_since: lane.failingSince }))
+    writes.push(recordLastAttempt({ ...ref, ...attempt }))
   }
-  const walks = new Set<EventWalk>([lane.walk, ...(lane.replay === null ? [] : [lane.replay.walk])])
+  // The row that all nodes share is written only when that changes.
+  const known = lane.storedFailingSince
+  if (failingSince !== known) writes.push(recordFailing({ ...ref, failing_since: failingSince, known }))
+  const walks = new Set<EventWalk>([...lane.walks, ...(lane.replay === null ? [] : [lane.replay.walk])])
   for (const { task } of settled) if (task.kind === 'event') walks.add(task.walk)
   const progress = [...walks].map((walk) => progressOf(walk, settled))
   for (const { walk, cursor, done } of progress) {
-    if (walk.settings.id === lane.ref.id) writes.push(moveEventCursor({ ...lane.ref, cursor }))
-    else writes.push(writeReplayProgress(lane, walk, cursor, done))
+    const { slot: inSlot } = walk.settings
+    if (inSlot === null) writes.push(writeReplayProgress(lane, walk, cursor, done))
+    else if (cursor > walk.committedCursor) writes.push(moveEventCursor({ ...ref, inSlot, cursor }))
   }
-  return { writes, progress }
+  return { writes, progress, failingSince }
 }
 
 function progressOf(walk: EventWalk, settled: readonly SettledAttempt[]): Progress {

@@ -34,7 +34,7 @@ interface ReplayRequest {
   readonly types: readonly EventType[]
 }
 
-const insert = prepareWrite<WebhookReplaysTable & { readonly max: number }>(({ db, slot }) => {
+const insert = prepareWrite<Omit<WebhookReplaysTable, 'node'> & { readonly max: number }>(({ db, slot }) => {
   const columns = ['id', 'workspace_id', 'webhook_id', 'types', 'next_seq', 'last_seq', 'created_at'] as const
   const row = db
     .selectNoFrom((eb) => columns.map((name) => eb.val(slot(name)).as(name)))

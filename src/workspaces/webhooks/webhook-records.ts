@@ -2,13 +2,21 @@
  * The record of a webhook. It says where events of a workspace are delivered, which of them, and with which secrets.
  *
  * A new webhook, and one that is enabled again, begins with the next event: the statement that writes it sets its
- * cursor to the newest `seq`. So it delivers no earlier event and misses no later one.
+ * cursor to the newest `seq`, for all slots. So it delivers no earlier event and misses no later one: one that is stored
+ * afterwards has a greater `seq`, in whichever slot.
  */
 import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { randomSecret } from '../../base/platform/ids.js'
-import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
+import {
+  prepareRead,
+  prepareWrite,
+  queryBuilder,
+  type Read,
+  readTogether,
+  toWrite,
+} from '../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
@@ -116,6 +124,30 @@ export async function requireWebhook(read: Read, ref: WebhookRef): Promise<Webho
 export const webhooksOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).orderBy('id', 'desc'),
 )
+
+const lastAttempt = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_cursors')
+    .select(['webhook_id', 'last_status', 'last_at', 'last_response_status'])
+    .where('webhook_id', '=', slot('id'))
+    .where('last_at', 'is not', null)
+    .orderBy('last_at', 'desc')
+    .limit(1),
+)
+
+export type LastAttempt = Awaited<ReturnType<typeof lastAttempt>>[number]
+
+/** The last attempt of each of these webhooks, by whichever node, under the id of the webhook. */
+export async function readLastAttempts(
+  read: Read,
+  webhooks: readonly Pick<Webhook, 'id'>[],
+): Promise<ReadonlyMap<string, LastAttempt>> {
+  const found = await readTogether(
+    read,
+    webhooks.map(({ id }) => lastAttempt.with({ id })),
+  )
+  return new Map(found.flat().map((attempt) => [attempt.webhook_id, attempt]))
+}
 
 export function buildWebhookNotFound(id: string): Refusal {
   return new Refusal('webhook-not-found', `no such webhook: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })

@@ -2,7 +2,7 @@
  * The removal of a webhook. The webhook is deleted at once, its deliveries afterwards.
  *
  * One commit deletes the webhook with its replays and records the removal. From then on nothing is delivered to it.
- * Small commits remove its deliveries, so that other commits go on at the same time. A removal that is cut off
+ * Small commits remove its deliveries and cursors, so that other commits go on at the same time. A removal that is cut off
  * resumes when the daemon starts.
  */
 import type { Log } from '../../base/platform/log.js'
@@ -68,6 +68,10 @@ const removeDeliveryBatch = prepareWrite<WebhookRef>(({ db, slot }) =>
     ),
 )
 
+const removeCursors = prepareWrite<WebhookRef>(({ db, slot }) =>
+  db.deleteFrom('webhook_cursors').where('webhook_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
 const finishRemoval = prepareWrite<WebhookRef>(({ db, slot }) =>
   db
     .deleteFrom('webhook_removals')
@@ -81,7 +85,7 @@ async function removeDeliveries({ read, commit }: Store, webhook: WebhookRef, si
     signal.throwIfAborted()
     await commit([removeDeliveryBatch(webhook)])
   }
-  await commit([finishRemoval(webhook)])
+  await commit([removeCursors(webhook), finishRemoval(webhook)])
 }
 
 export type WebhookRemovalRunner = RemovalRunner<WebhookRef>

@@ -14,6 +14,7 @@ import { systemClock } from '../../../src/base/platform/clock.js'
 import type { Database, OpenStore } from '../../../src/base/storage/db/database.js'
 import { readConnectionSettings } from '../../../src/base/storage/postgres/connection-settings.js'
 import { openPostgres, openPostgresStore } from '../../../src/base/storage/postgres/open-postgres.js'
+import { timeInLogFunction } from '../../../src/base/storage/postgres/time-in-log.js'
 import { PostgresServer } from '../programs/postgres.js'
 import { toWordsOfEngine } from './test-engine.js'
 
@@ -74,6 +75,17 @@ export async function makeTemplate(admin: string, template: string): Promise<voi
   await runAsAdmin(admin, `create database ${TEMPLATE}`)
   const store = await openPostgresStore({ settings: settingsOf(template), connections: 1 })
   await store.close()
+  await runAsAdmin(template, timesOfTests)
+}
+
+/** Tests have clocks of their own, with which that of the server must not interfere. */
+const timesOfTests = `create or replace function ${SCHEMA}.time_in_log(at bigint) returns bigint language sql volatile as $$
+  select coalesce((select greatest(created_at, at) from ${SCHEMA}.events
+    where seq = (select max(seq) from ${SCHEMA}.events) and created_at <= at + 86400000), at) $$`
+
+/** From now on the clock of the server counts for events, as it does outside of tests. */
+export async function useClockOfServer(url: string): Promise<void> {
+  await runAsAdmin(url, `set search_path = ${SCHEMA}; ${timeInLogFunction}`)
 }
 
 export function settingsOf(url: string) {

@@ -18,8 +18,11 @@ interface Logged {
 
 const logged = ['emails', 'events', 'links'] as const
 
+/** An engine numbers rows by itself, and says who writes. */
+const givenByEngine = new Set(['seq', 'slot'])
+
 const columnsIn = async (read: Read, table: string): Promise<readonly string[]> =>
-  (await columnsOf(read, table)).map(({ name }) => name).filter((name) => name !== 'seq')
+  (await columnsOf(read, table)).map(({ name }) => name).filter((name) => !givenByEngine.has(name))
 
 /** Begins with what is written from now on. */
 export async function startRowLog(file: string, read: Read): Promise<void> {

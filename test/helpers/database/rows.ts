@@ -1,6 +1,7 @@
 /**
  * Any row of any table, from the schema itself: columns that are not given and must not be null get a value of their
- * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here.
+ * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here. The
+ * database itself says who writes a row.
  */
 import SQLite from 'better-sqlite3'
 import { engineInUse, pickByEngine } from '../../../src/base/storage/db/engine.js'
@@ -41,6 +42,8 @@ function isOfService(table: string, row: object): boolean {
 export const columnsOf = async (read: Read, table: string): Promise<Column[]> =>
   read<Column>('select name, type, "notnull", pk from pragma_table_info(?)', [table])
 
+const writerColumns = new Set(['node', 'slot'])
+
 export type RowOf = (table: string, given: Readonly<Record<string, unknown>>) => Promise<Write>
 
 export function rowOf(read: Read): RowOf {
@@ -49,7 +52,8 @@ export function rowOf(read: Read): RowOf {
   return async (table, given) => {
     const allowed = await allowedWords(read, table)
     const columns = (await columnsOf(read, table)).filter(
-      ({ name, notnull, pk, type }) => name in given || notnull === 1 || (pk > 0 && type !== 'INTEGER'),
+      ({ name, notnull, pk, type }) =>
+        name in given || (!writerColumns.has(name) && (notnull === 1 || (pk > 0 && type !== 'INTEGER'))),
     )
     const values = columns.map(({ name, type }) => {
       if (name in given) return given[name]

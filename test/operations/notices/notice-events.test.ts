@@ -15,11 +15,11 @@ t.test(
       sql = text
       return []
     }
-    await noticeEventsAfter(listening, { seq: 1, limit: 10 })
-    const plan = await database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
+    await noticeEventsAfter(listening, { slot: 0, seq: 1, limit: 10 })
+    const plan = await database.read<{ detail: string }>(`explain query plan ${sql}`, [0, 1, 10])
     t.same(
       plan.map(({ detail }) => detail),
-      ['SEARCH events USING INDEX events_of_notices (seq>?)'],
+      ['SEARCH events USING INDEX events_of_notices (slot=? AND seq>?)'],
     )
   },
 )

@@ -23,9 +23,6 @@ const webhook: Webhook = {
   previous_secret_until: 1_000,
   event_cursor: 0,
   failing_since: null,
-  last_status: null,
-  last_at: null,
-  last_response_status: null,
   replay_day: 0,
   replayed: 0,
   created_at: 0,
@@ -37,7 +34,10 @@ const webhook: Webhook = {
   verification_key: null,
   verification_secret: null,
 }
-const walk = new EventWalk({ id: 'wh_1', workspaceId: 'ws_1', cursor: 0, end: null, idTime: null, accepts: () => true })
+const walk = new EventWalk({
+  ...{ id: 'wh_1', workspaceId: 'ws_1', slot: 0, cursor: 0 },
+  ...{ end: null, idTime: null, accepts: () => true },
+})
 const event = { seq: 1, id: 'evt_1', type: 'email.sent', created_at: 5, data: toJson({}) } as const
 const task: Task = { kind: 'event', walk, replay: null, deliveryId: 'd1', event }
 

@@ -58,7 +58,7 @@ async function open(
     return now
   }
   const dispatcher = new Dispatcher({
-    ...{ read: database.read, commit: database.commit, clock: readClock },
+    ...{ read: database.read, commit: database.commit, node: database.node, clock: readClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     retrySchedule: () => [MINUTE],
     readLoad,

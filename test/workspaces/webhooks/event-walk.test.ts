@@ -21,7 +21,10 @@ interface World {
 
 function openWalk(world: World, end: number | null = null): { walk: EventWalk; take: () => Promise<WalkEvent | null> } {
   const accepts = ({ type }: LoggedEvent): boolean => type === 'email.delivered'
-  const walk = new EventWalk({ id: 'wh_1', workspaceId: 'ws_1', cursor: world.cursor, end, idTime: null, accepts })
+  const walk = new EventWalk({
+    ...{ id: 'wh_1', workspaceId: 'ws_1', slot: 0, cursor: world.cursor },
+    ...{ end, idTime: null, accepts },
+  })
   const readEvents = async (_: string, after: number): Promise<readonly LoggedEvent[]> =>
     world.events.filter(({ seq }) => seq > after).slice(0, PAGE_SIZE)
   const isStored = async (id: string): Promise<boolean> => world.stored.has(id)

@@ -19,9 +19,6 @@ function buildWebhook(id: string, workspaceId: string): Webhook {
     previous_secret_until: null,
     event_cursor: 0,
     failing_since: null,
-    last_status: null,
-    last_at: null,
-    last_response_status: null,
     replay_day: 0,
     replayed: 0,
     created_at: 0,
@@ -36,7 +33,8 @@ function buildWebhook(id: string, workspaceId: string): Webhook {
 }
 
 function createLanes(...names: readonly (readonly [id: string, workspace: string])[]): readonly WebhookLane[] {
-  return names.map(([id, workspace]) => new WebhookLane(buildWebhook(id, workspace), Number.POSITIVE_INFINITY))
+  const state = { cursors: new Map([[0, 0]]), nextDue: Number.POSITIVE_INFINITY }
+  return names.map(([id, workspace]) => new WebhookLane(buildWebhook(id, workspace), '', state))
 }
 
 function takeAll(turns: FairTurns): { readonly ids: readonly string[]; readonly ends: readonly (() => void)[] } {

@@ -1,8 +1,9 @@
 /** The work of one webhook: what comes while the lane reads is not lost. */
 import t from 'tap'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
+import { type LaneState, WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
 import { requireWebhook } from '../../../src/workspaces/webhooks/webhook-records.js'
 import { createWebhook } from '../../helpers/database/create-webhook.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -11,10 +12,15 @@ import { rowOf } from '../../helpers/database/rows.js'
 const noEvents = { after: async () => [] }
 const NOW = 1_000
 
+function stateOf({ node }: Database, nextDue: number): LaneState {
+  return { cursors: new Map(node.slots().map((slot) => [slot, 0])), nextDue }
+}
+
 t.test('a retry that is expected while the due ones are read has its turn', async (t) => {
   const { database } = await temporaryDatabase(t)
+  const { name } = database.node
   const ref = await createWebhook(database)
-  const lane = new WebhookLane(await requireWebhook(database.read, ref), 0)
+  const lane = new WebhookLane(await requireWebhook(database.read, ref), name, stateOf(database, 0))
   const row = rowOf(database.read)
   const pending = { workspace_id: ref.workspaceId, webhook_id: ref.id, status: 'pending' }
   let isRead = false
@@ -33,16 +39,17 @@ t.test('a retry that is expected while the due ones are read has its turn', asyn
 
 t.test('a replay that is requested while the lane looks for one begins', async (t) => {
   const { database } = await temporaryDatabase(t)
+  const { name } = database.node
   const ref = await createWebhook(database)
   const webhook = await requireWebhook(database.read, ref)
-  const lane = new WebhookLane(webhook, Number.POSITIVE_INFINITY)
+  const lane = new WebhookLane(webhook, name, stateOf(database, Number.POSITIVE_INFINITY))
   const row = rowOf(database.read)
   const read: Read = async (sql, parameters) => {
     const rows = await database.read<never>(sql, parameters)
     if (!sql.includes('webhook_replays') || rows.length > 0) return rows
     const replay = { id: 'replay', workspace_id: ref.workspaceId, webhook_id: ref.id, types: toJson(['email.sent']) }
     await database.commit([await row('webhook_replays', replay)])
-    lane.update(webhook, Number.POSITIVE_INFINITY)
+    lane.update(webhook, stateOf(database, Number.POSITIVE_INFINITY))
     return rows
   }
   await lane.take({ read, events: noEvents }, NOW)
@@ -53,8 +60,9 @@ t.test('a replay that is requested while the lane looks for one begins', async (
 
 t.test('after a fault of a read the lane reads again', async (t) => {
   const { database } = await temporaryDatabase(t)
+  const { name } = database.node
   const ref = await createWebhook(database)
-  const lane = new WebhookLane(await requireWebhook(database.read, ref), 0)
+  const lane = new WebhookLane(await requireWebhook(database.read, ref), name, stateOf(database, 0))
   const broken: Read = async () => {
     throw new Error('the disk fails')
   }

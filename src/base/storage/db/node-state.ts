@@ -26,7 +26,7 @@ export interface NodeState {
 }
 
 /** The slot of everything that is written to SQLite, and of what commands write. */
-const LONE_SLOT = 0
+export const LONE_SLOT = 0
 
 /** The daemon that has a database for itself. */
 export const loneNode: NodeState = {

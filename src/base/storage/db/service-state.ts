@@ -24,6 +24,21 @@ export const setServiceState = prepareWrite<{ key: string; value: string }>(({ d
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: slot('value') })),
 )
 
+/** Misses if there is another value than `expected`. */
+export const replaceServiceState = prepareWrite<{ key: string; expected: string; value: string }>(
+  ({ db, slot }) =>
+    db
+      .insertInto('service_state')
+      .values({ key: slot('key'), value: slot('value') })
+      .onConflict((conflict) =>
+        conflict
+          .column('key')
+          .doUpdateSet({ value: slot('value') })
+          .where('service_state.value', '=', slot('expected')),
+      ),
+  1,
+)
+
 /** Removes the keys from `from` to before `to` if their values are times before `before`, in epoch milliseconds. */
 export const removeOldTimes = prepareWrite<{ from: string; to: string; before: number }>(({ db, slot }) =>
   db

@@ -64,6 +64,7 @@ const erasePlans = {
   html_edits: { key: 'email_id', by: 'slices' },
   links: { key: 'id', by: 'slices' },
   webhooks: { key: 'id', by: 'index' },
+  webhook_cursors: { key: 'webhook_id', by: 'slices' },
   webhook_deliveries: { key: 'id', by: 'slices' },
   webhook_replays: { key: 'id', by: 'slices' },
   webhook_removals: { key: 'webhook_id', by: 'index' },

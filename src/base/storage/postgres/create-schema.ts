@@ -8,6 +8,7 @@ import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
 import { nodeTables } from './node-rows.js'
+import { timeInLogFunction } from './time-in-log.js'
 import { cachedFileTotals } from './totals/cached-file-totals.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
@@ -36,7 +37,7 @@ const migrationTables = [
 const fence = `create table fence (
   node text collate "C" not null, place bigint not null, slot bigint generated always as identity unique,
   epoch bigint not null, batch bigint not null, holder text collate "C" not null, beat timestamptz not null,
-  primary key (node, place)) with (fillfactor = 50)`
+  events_before bigint not null default 0, primary key (node, place)) with (fillfactor = 50)`
 
 /** A row for each turn that was taken: see `Write.turn`. A batch locks those that it names, and leaves them as they are. */
 const turns = 'create table turns (name text collate "C" primary key)'
@@ -47,7 +48,7 @@ const turns = 'create table turns (name text collate "C" primary key)'
  */
 export function createSchema(migrations: Migrations): readonly string[] {
   return [
-    ...[...migrationTables, fence, ...nodeTables, turns, copyMarkTable],
+    ...[...migrationTables, fence, ...nodeTables, turns, copyMarkTable, timeInLogFunction],
     ...migrateSchema(migrations),
     ...totals.flatMap(({ statements }) => statements),
   ]

@@ -3,7 +3,8 @@
  *
  * Every batch begins with an update of this row, which misses if another daemon has taken over: then the whole batch
  * fails. The number of the batch tells, after an answer was lost, whether the batch was committed. The time of the last
- * batch, by the clock of the server, tells whether the daemon lives.
+ * batch, by the clock of the server, tells whether the daemon lives. The number of the newest event before it tells others
+ * which events of this writer they can see: all up to that one.
  */
 
 import { DatabaseTaken } from '../db/schema-errors.js'
@@ -29,8 +30,13 @@ interface Held {
   readonly slot: number
 }
 
-const take = `insert into fence as held (node, place, epoch, batch, holder, beat) values ($1, $2, 1, 0, $4, now())
-  on conflict (node, place) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now()
+/** The newest number that an event has been given, by whichever writer. The events of a batch that begins have greater ones. */
+const NEWEST_EVENT = '(select case when is_called then last_value else 0 end from events_seq_seq)'
+
+const take = `insert into fence as held (node, place, epoch, batch, holder, beat, events_before)
+  values ($1, $2, 1, 0, $4, now(), ${NEWEST_EVENT})
+  on conflict (node, place) do update set epoch = held.epoch + 1, holder = excluded.holder, beat = now(),
+    events_before = excluded.events_before
   where held.holder in ('', excluded.holder) or held.beat < now() - $3 * interval '1 second' returning epoch, batch, slot`
 
 /**
@@ -38,11 +44,16 @@ const take = `insert into fence as held (node, place, epoch, batch, holder, beat
  * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet. It is
  * of a later epoch and still ours if the answer to a renewal was lost.
  */
-const renew = `insert into fence as held (node, place, epoch, batch, holder, beat) values ($1, $2, $3 + 1, 0, $4, now())
+const renew = `insert into fence as held (node, place, epoch, batch, holder, beat, events_before)
+  values ($1, $2, $3 + 1, 0, $4, now(), ${NEWEST_EVENT})
   on conflict (node, place) do update set epoch = greatest(held.epoch, $3) + 1, beat = now()
   where held.epoch <= $3 or held.holder = excluded.holder returning epoch, batch, slot`
 
-const advance = checkRows('update fence set batch = $1, beat = now() where node = $2 and place = $3 and epoch = $4', 1)
+const advance = checkRows(
+  `update fence set batch = $1, beat = now(), events_before = ${NEWEST_EVENT}
+    where node = $2 and place = $3 and epoch = $4`,
+  1,
+)
 
 /** Another node that lives. Several nodes cannot share a database yet. */
 export const findOtherNode = `select node from fence where node <> $1 and holder <> '' and beat > now() - interval '10 seconds' limit 1`

@@ -5,7 +5,7 @@
 import type { Log } from '../../platform/log.js'
 import { version } from '../../platform/version.js'
 import { readAnnouncedChange } from '../db/change-acknowledgement.js'
-import type { NodeState, WorkState } from '../db/node-state.js'
+import { LONE_SLOT, type NodeState, type WorkState } from '../db/node-state.js'
 import type { Read } from '../db/prepared.js'
 import { type Commit, tryCommit } from '../db/write.js'
 import {
@@ -154,10 +154,11 @@ export class Membership implements NodeState {
     const own = nodes.find((node) => node.name === name)
     if (own === undefined) return
     const served = nodes.filter((node) => node.name === name || node.adopted_by === name)
+    const leads = own.leads === 1 && own.state === 'working'
     const next: Standing = {
       state: own.state,
-      leads: own.leads === 1 && own.state === 'working',
-      slots: served.flatMap(({ slots }) => slots.split(',').map(Number)),
+      leads,
+      slots: [...(leads ? [LONE_SLOT] : []), ...served.flatMap(({ slots }) => slots.split(',').map(Number))],
       living: nodes.filter(isLiving).length,
     }
     const before = JSON.stringify(this.standing)

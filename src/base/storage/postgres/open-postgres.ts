@@ -24,6 +24,7 @@ import { Fence, type FencePlace, findOtherNode, OCCUPIED } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import { Membership } from './membership.js'
 import { readNodes } from './node-rows.js'
+import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import type { Connect } from './server-pulse.js'
@@ -181,6 +182,15 @@ async function measureDatabase(read: Read): Promise<DatabaseSizes> {
   return { database: row?.bytes ?? 0, wal: 0, spool: 0, free: 0 }
 }
 
+/**
+ * Commands write in one slot, in which events become visible in the order of their numbers. So their commits follow one
+ * another, from before the first number to the end.
+ */
+const waitForCommands: Statement = {
+  sql: 'select id from kysely_migration_lock for update',
+  parameters: [],
+}
+
 /** Opens it for a command, whose commits are not gathered. */
 export async function openPostgresStore({ settings, connections }: PostgresOptions): Promise<OpenStore> {
   useEngine('postgres')
@@ -194,7 +204,8 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
     commit: async (writes) => {
       try {
         const statements = announced(writes, announcement).map(toStatement)
-        await connection.run([...planBatch([{ statements }], null).map(({ statement }) => statement), forgetCopy])
+        const planned = planBatch([{ statements }], null).map(({ statement }) => statement)
+        await connection.run([waitForCommands, ...planned, forgetCopy])
       } catch (error) {
         throw toWriteError(error)
       }

@@ -1,6 +1,9 @@
 /**
  * The event log.
  *
+ * `seq` is a number of its own in the whole log. On PostgreSQL each writer has a `slot`, in which events become visible in
+ * the order of `seq`; between slots, an event may become visible after one with a greater number.
+ *
  * Its indexes serve readers of the events of a workspace, of a recipient and of an email, each by type, in the order of
  * `seq`. Readers merge the types, so that no read passes over events that it does not return.
  */
@@ -12,15 +15,35 @@
 export const SHORT_CLICK_URL = `case when octet_length(json_extract(data, '$.url')) <= 2000
   then json_extract(data, '$.url') end`
 
+/** The events of a workspace in their order. */
+const OF_WORKSPACE = 'create index events_of_workspace on events (workspace_id, seq)'
+/** SQLite ends each index with the key of the table, so this one is in the order of `seq`. */
+const BY_TYPE = 'create index events_by_type on events (workspace_id, type)'
+
+/** Statements in whose place PostgreSQL has others, because it has several slots, and no numbers of rows at the end of an index. */
+export const eventIndexesOfPostgres: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    OF_WORKSPACE,
+    [
+      // Reads the events of a workspace in their order, as for webhooks.
+      'create index events_of_workspace on events (workspace_id, slot, seq)',
+      // Reads the new events of all workspaces in one slot.
+      'create index events_of_slot on events (slot, seq)',
+    ],
+  ],
+  [BY_TYPE, ['create index events_by_type on events (workspace_id, type, seq)']],
+])
+
 export const events = [
-  // What happened, in the order in which it happened; `data` is the payload.
+  // What happened, in the order in which each writer has stored it; `data` is the payload.
   `create table events (
     seq integer primary key autoincrement, id text not null, workspace_id text not null, type text not null,
-    email_id text, recipient text, created_at integer not null, data text not null) strict`,
+    email_id text, recipient text, created_at integer not null, data text not null,
+    slot integer not null default 0) strict`,
   // Reads the events of a workspace in their order, as for webhooks.
-  'create index events_of_workspace on events (workspace_id, seq)',
+  OF_WORKSPACE,
   // Reads the events of a workspace that have one type.
-  'create index events_by_type on events (workspace_id, type)',
+  BY_TYPE,
   // Finds events by recipient. These come in any order: within a block of the log, new entries stay close together.
   `create index events_of_recipient on events ((seq / 131072), workspace_id, recipient collate nocase, type)
     where recipient is not null`,
@@ -31,7 +54,7 @@ export const events = [
       json_extract(data, '$.machine'), (${SHORT_CLICK_URL}))
     where type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`,
   // Reads the few events of which the service itself writes mail.
-  `create index events_of_notices on events (seq)
+  `create index events_of_notices on events (slot, seq)
     where type in ('invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled', 'sms.held',
       'service.checks_failed', 'sending.warned', 'sending.held', 'sending.released')`,
 ] as const

@@ -266,6 +266,8 @@ export interface EventsTable {
   created_at: Timestamp
   /** The event's payload. */
   data: Json<JsonObject>
+  /** Who has written it: see `NodeState`. */
+  slot: Generated<number>
 }
 
 export interface IdempotencyTable {

@@ -80,6 +80,7 @@ import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.j
 import type { TlsPoliciesTable, TlsReportsTable, TlsResultsTable } from './tls-report-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
 import type {
+  WebhookCursorsTable,
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
   WebhookReplaysTable,
@@ -166,6 +167,7 @@ export interface Tables {
   recipient_copies: RecipientCopiesTable
   unsubscribe_links: UnsubscribeLinksTable
   webhooks: WebhooksTable
+  webhook_cursors: WebhookCursorsTable
   webhook_deliveries: WebhookDeliveriesTable
   webhook_replays: WebhookReplaysTable
   webhook_removals: WebhookRemovalsTable

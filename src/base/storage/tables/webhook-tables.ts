@@ -1,6 +1,7 @@
 /**
  * The tables of webhooks and their deliveries. Part of `tables.ts`, which says what holds for all tables.
  */
+import type { Generated } from 'kysely'
 import type { Flag, Json, Timestamp } from './columns.js'
 import type { EventType } from './email-tables.js'
 
@@ -28,13 +29,10 @@ export interface WebhooksTable {
   previous_secret: string | null
   /** Until then both secrets sign `webhook-signature`. */
   previous_secret_until: Timestamp | null
-  /** Each event of the log up to this `seq` is delivered or has a row in `webhook_deliveries`. */
+  /** The newest event when it was made or enabled again: it begins behind it in every slot. */
   event_cursor: number
   /** The time from which every attempt failed, or null if the last one succeeded. */
   failing_since: Timestamp | null
-  last_status: DeliveryStatus | null
-  last_at: Timestamp | null
-  last_response_status: number | null
   /** The last day on which a range was replayed, counted from 1970 in UTC, and how many events were replayed on it. */
   replay_day: number
   replayed: number
@@ -49,6 +47,22 @@ export interface WebhooksTable {
   /** The key pair of the format `sendgrid`, in base64: SPKI and PKCS #8. Null before the webhook had this format. */
   verification_key: string | null
   verification_secret: string | null
+}
+
+/** A webhook and the events of one slot. */
+export interface WebhookCursorsTable {
+  webhook_id: string
+  workspace_id: string
+  slot: Generated<number>
+  /**
+   * Each event of the slot up to this `seq`, or up to the webhook's `event_cursor` if that is greater, is delivered or has a
+   * row in `webhook_deliveries`.
+   */
+  seq: number
+  /** The last attempt whose outcome the writer of the slot has stored, of whichever event. */
+  last_status: DeliveryStatus | null
+  last_at: Timestamp | null
+  last_response_status: number | null
 }
 
 /** One event for one webhook, written after its first attempt, or before it for tests and replays. */
@@ -70,6 +84,8 @@ export interface WebhookDeliveriesTable {
   error: string | null
   created_at: Timestamp
   delivered_at: Timestamp | null
+  /** Who makes its next attempt: see `NodeState`. */
+  node: Generated<string>
 }
 
 /** A request to deliver the events of a time range again, and how far it is. */
@@ -82,6 +98,8 @@ export interface WebhookReplaysTable {
   next_seq: number
   last_seq: number
   created_at: Timestamp
+  /** Who delivers them: see `NodeState`. */
+  node: Generated<string>
 }
 
 /** Deleted webhooks whose deliveries are being removed. */

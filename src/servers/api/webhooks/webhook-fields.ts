@@ -13,7 +13,7 @@ import {
   readHeaders,
 } from '../../../workspaces/webhooks/settings/own-headers.js'
 import { showUrl } from '../../../workspaces/webhooks/settings/url-login.js'
-import type { Webhook } from '../../../workspaces/webhooks/webhook-records.js'
+import type { LastAttempt, Webhook } from '../../../workspaces/webhooks/webhook-records.js'
 import { findUrlFault, MAX_URL_LENGTH } from '../../../workspaces/webhooks/webhook-url.js'
 import { eventId } from '../events/event-schemas.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
@@ -205,8 +205,8 @@ export function toCreatedWebhook(row: Webhook): z.output<typeof createdWebhook> 
   return { ...toCommonFields(row), signing_secret: row.secret }
 }
 
-export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
-  const { last_at: lastAt, last_status: lastStatus } = row
+export function toWebhookResource(row: Webhook, last: LastAttempt | undefined): z.output<typeof webhook> {
+  const { last_at: lastAt = null, last_status: lastStatus = null, last_response_status: response = null } = last ?? {}
   return {
     ...toCommonFields(row),
     enabled: row.enabled === 1,
@@ -216,7 +216,7 @@ export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
     last_delivery:
       lastAt === null || lastStatus === null
         ? null
-        : { status: lastStatus, at: iso(lastAt), response_status: row.last_response_status },
+        : { status: lastStatus, at: iso(lastAt), response_status: response },
   }
 }
 

@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
@@ -20,6 +21,7 @@ import {
   generateWebhookSecret,
   insertWebhook,
   MAX_WEBHOOKS,
+  readLastAttempts,
   requireWebhook,
   rotateSecret,
   type Webhook,
@@ -119,8 +121,14 @@ function listRoute({ read }: WebhookDeps): Route {
     query: partQuery,
     answers: { 200: { description: 'All of them, or a part.', schema: listSchema(webhook) } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query }) =>
-      json(200, buildPart(await webhooksOfWorkspace(read, { workspaceId }), query, toWebhookResource)),
+    run: async ({ principal: { workspaceId }, query }) => {
+      const webhooks = await webhooksOfWorkspace(read, { workspaceId })
+      const attempts = await readLastAttempts(read, webhooks)
+      return json(
+        200,
+        buildPart(webhooks, query, (row) => toWebhookResource(row, attempts.get(row.id))),
+      )
+    },
   })
 }
 
@@ -133,8 +141,13 @@ function getRoute({ read }: WebhookDeps): Route {
     summary: 'Show a webhook',
     answers: { 200: { description: 'The webhook.', schema: webhook } },
     refusals: ['webhook_not_found'],
-    run: async (call) => json(200, toWebhookResource(await requireWebhook(read, refOfCall(call)))),
+    run: async (call) => json(200, await readResource(read, refOfCall(call))),
   })
+}
+
+async function readResource(read: Read, ref: WebhookRef): Promise<z.output<typeof webhook>> {
+  const found = await requireWebhook(read, ref)
+  return toWebhookResource(found, (await readLastAttempts(read, [found])).get(ref.id))
 }
 
 function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
@@ -162,7 +175,7 @@ function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
         if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
         await changes.webhookChanged(ref)
       }
-      return json(200, toWebhookResource(await requireWebhook(read, ref)))
+      return json(200, await readResource(read, ref))
     },
   })
 }

@@ -85,8 +85,11 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
     opened.database ??= openConfiguredStore(config)
     const open = await opened.database
     if (command.awaitsNotice !== true) return open
-    const { withNotice } = await import('./command/daemon-notice.js')
-    opened.notice ??= withNotice(open, config.service.data_dir)
+    const { findDaemonOf, findNodes, withNotice } = await import('./command/daemon-notice.js')
+    opened.notice ??= withNotice(
+      open,
+      config.storage.url === '' ? findDaemonOf(config.service.data_dir) : findNodes(open),
+    )
     return opened.notice.database
   }
   try {

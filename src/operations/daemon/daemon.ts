@@ -104,7 +104,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
 
 /** Puts what other processes have changed in force, until the listeners and the services have stopped. */
 async function followChanges(
-  deps: Pick<Parameters<typeof ChangeFollower.open>[0], 'database' | 'log'> & { readonly database: Database },
+  deps: Pick<ConstructorParameters<typeof ChangeFollower>[0], 'log'> & { readonly database: Database },
   listeners: Listeners,
   certificates: Certificates,
   lateSteps: StopSteps,
@@ -113,7 +113,7 @@ async function followChanges(
     await listeners.onForeignChange(changed)
     await certificates.madeElsewhere(changed)
   }
-  const changes = await ChangeFollower.open({ ...deps, putInForce })
+  const changes = new ChangeFollower({ ...deps, putInForce })
   lateSteps.push(() => changes.stop())
   deps.database.onForeignCommit(() => changes.follow())
   // Changes made during the start are in effect already, and must be acknowledged.

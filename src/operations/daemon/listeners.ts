@@ -101,7 +101,7 @@ export async function openListeners(
   const others = await openOtherListeners({ ...common, ...behind }, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
-  const changes = new Changes(services, others.submission, log)
+  const changes = new Changes(services, others.submission, database, log)
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
   return {
     ...{ ...listeners, ...serveRoutes(api, parts, files), served, stop },

@@ -4,6 +4,8 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Log } from '../../base/platform/log.js'
+import { waitForNodes } from '../../base/storage/db/change-acknowledgement.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { dropFollowers, type FollowedTable, type FollowsTables } from '../../base/storage/db/table-changes.js'
 import type { ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
 import type { NoticeWriter } from '../../operations/notices/notice-writer.js'
@@ -89,6 +91,7 @@ export class Changes {
   constructor(
     private readonly parts: ChangedParts,
     private readonly submission: Sessions,
+    private readonly database: Pick<Database, 'read' | 'commit' | 'node'>,
     private readonly log: Log,
   ) {
     const { apiKeyCache, operatorWorkspace, domains, receivingDomains, forwardRules, signingKeys } = parts
@@ -99,9 +102,21 @@ export class Changes {
     ]
   }
 
-  keyRevoked(keyId: string): void {
+  /** It resolves when no node accepts the key any more. */
+  async keyRevoked(keyId: string): Promise<void> {
     this.parts.apiKeyCache.forget(keyId)
     this.submission.endSessions((principal) => principal.keyId === keyId)
+    await this.spread()
+  }
+
+  /** A node that does not answer is logged: what was changed is on disk, and in force there when it answers again. */
+  private async spread(): Promise<void> {
+    try {
+      if (await waitForNodes(this.database)) return
+      this.log.warn({}, 'another node has not taken note of a change within 5 s')
+    } catch (err) {
+      this.log.error({ err }, 'other nodes cannot be told of a change')
+    }
   }
 
   memberInvited(): void {
@@ -128,6 +143,7 @@ export class Changes {
       this.submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
     }
     await this.workspaceChanged(workspaceId)
+    await this.spread()
   }
 
   /** Nothing of the workspace is accepted, signed or delivered any more. */
@@ -139,16 +155,18 @@ export class Changes {
     this.parts.exports.refresh()
     await this.workspaceChanged(workspaceId)
     await this.parts.broadcasts.recheck()
+    await this.spread()
   }
 
   domainChanged(domain: DomainRef): void {
     forgetDomain(this.parts, domain)
   }
 
-  /** Begins to fail its queued mail, which goes on by itself. */
-  domainDeleted(domain: DeletedDomain): void {
+  /** Begins to fail its queued mail, which goes on by itself. No node sends for the domain when it resolves. */
+  async domainDeleted(domain: DeletedDomain): Promise<void> {
     forgetDomain(this.parts, domain)
     this.parts.deletedDomains.start(domain)
+    await this.spread()
   }
 
   /** Its URL, types or state changed, or it is new or has deliveries that are due. */

@@ -46,7 +46,7 @@ async function startDaemon(t: Test, { store, pebble, holder, httpPort }: DaemonO
   }
   const port = await listen(listener)
   t.teardown(() => listener.close())
-  const changes = new TableChanges(store.read)
+  const changes = new TableChanges(store.read, [])
   const follow = (): Promise<void> => changes.follow((changed) => certificates.madeElsewhere(changed))
   await certificates.start({
     ...{ resolver: zoneResolver({ [host]: { addresses: ['127.0.0.1'] } }), random: () => 0 },

@@ -5,39 +5,68 @@
  * how many there are, drops its caches, ends sessions, and then writes the number to `change_noticed`. After that, no decision
  * rests on the state before the commit.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../platform/log.js'
 import { shareWaitingRun } from '../../platform/serial-runner.js'
 import type { Database } from './database.js'
-import { prepareRead, type Read } from './prepared.js'
-import { readServiceState, setServiceState } from './service-state.js'
-import { countChange, type FollowedTable, TableChanges } from './table-changes.js'
+import { prepareRead, prepareWrite, type Read } from './prepared.js'
+import { ACKNOWLEDGED, countChange, type FollowedTable, TableChanges } from './table-changes.js'
 import type { Write } from './write.js'
-
-const ACKNOWLEDGED_KEY = 'change_noticed'
 
 /** Belongs into the commit that the daemon must notice. */
 export function announceChange(): Write {
   return countChange('commands')
 }
 
-const selectAnnounced = prepareRead<{ name: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('changes')
-    .select((eb) => eb.fn.sum<number | null>('number').as('number'))
-    .where('table_name', '=', slot('name')),
+const selectByName = prepareRead<{ name: string }>()(({ db, slot }) =>
+  db.selectFrom('changes').select(['slot', 'number']).where('table_name', '=', slot('name')),
 )
 
 /** Adds up the announcements of all slots. It grows with each one that is committed. */
 export async function readAnnouncedChange(read: Read): Promise<number> {
-  return (await selectAnnounced(read, { name: 'commands' }))[0]?.number ?? 0
+  return (await selectByName(read, { name: 'commands' })).reduce((sum, { number }) => sum + number, 0)
 }
 
-export async function readAcknowledgedChange(read: Read): Promise<number> {
-  return Number((await readServiceState(read, { key: ACKNOWLEDGED_KEY }))[0]?.value ?? 0)
+/** Up to which announcement the daemons have put everything in force that write in these slots. */
+export async function readAcknowledgedChange(read: Read, slots: readonly number[]): Promise<number> {
+  const rows = await selectByName(read, { name: ACKNOWLEDGED })
+  const numbers = slots.map((slot) => rows.find((row) => row.slot === slot)?.number ?? 0)
+  return Math.min(...numbers)
+}
+
+const setAcknowledged = prepareWrite<{ name: string; number: number }>(({ db, slot }) =>
+  db
+    .insertInto('changes')
+    .values({ table_name: slot('name'), number: slot('number') })
+    .onConflict((conflict) => conflict.columns(['table_name', 'slot']).doUpdateSet({ number: slot('number') })),
+)
+
+const POLL_INTERVAL = 20
+/** Milliseconds for which an answer waits for other nodes. */
+const MAX_WAIT = 5_000
+
+/**
+ * Resolves when all other nodes that live have put in force what this one has committed. It resolves to false if one of
+ * them has not done so within five seconds.
+ */
+export async function waitForNodes({
+  read,
+  commit,
+  node,
+}: Pick<Database, 'read' | 'commit' | 'node'>): Promise<boolean> {
+  if (node.otherSlots().length === 0) return true
+  await commit([announceChange()])
+  const announced = await readAnnouncedChange(read)
+  for (let waited = 0; waited < MAX_WAIT; waited += POLL_INTERVAL) {
+    // A node that falls silent meanwhile is not waited for: it looks at all changes before it goes on.
+    if ((await readAcknowledgedChange(read, node.otherSlots())) >= announced) return true
+    await pause(POLL_INTERVAL)
+  }
+  return false
 }
 
 interface ChangeFollowerDeps {
-  readonly database: Pick<Database, 'read' | 'commit'>
+  readonly database: Pick<Database, 'read' | 'commit' | 'node'>
   readonly log: Pick<Log, 'error'>
   /**
    * Puts what other processes have changed in force: it drops what caches hold of these tables. It resolves when that is
@@ -59,15 +88,11 @@ export class ChangeFollower {
   private retryTimer: NodeJS.Timeout | null = null
   private isStopped = false
 
-  private constructor(
-    private readonly deps: ChangeFollowerDeps,
-    private lastAcknowledged: number,
-  ) {
-    this.tables = new TableChanges(deps.database.read)
-  }
+  private lastAcknowledged: number | null = null
 
-  static async open(deps: ChangeFollowerDeps): Promise<ChangeFollower> {
-    return new ChangeFollower(deps, await readAcknowledgedChange(deps.database.read))
+  constructor(private readonly deps: ChangeFollowerDeps) {
+    const { read, node } = deps.database
+    this.tables = new TableChanges(read, node.ownSlots)
   }
 
   /** Resolves when the run under way has ended. Further calls of `follow` do nothing. */
@@ -96,7 +121,7 @@ export class ChangeFollower {
     if (change === this.lastAcknowledged) return
     const { database, log } = this.deps
     try {
-      await database.commit([setServiceState({ key: ACKNOWLEDGED_KEY, value: String(change) })], { isOfNode: true })
+      await database.commit([setAcknowledged({ name: ACKNOWLEDGED, number: change })], { isOfNode: true })
       this.lastAcknowledged = change
     } catch (err) {
       log.error({ err }, 'the change of a command cannot be acknowledged')

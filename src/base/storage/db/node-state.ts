@@ -19,6 +19,10 @@ export interface NodeState {
   readonly state: () => WorkState
   /** Nodes that live, this one among them. */
   readonly countLiving: () => number
+  /** The slots in which this process writes, and no other. */
+  readonly ownSlots: readonly number[]
+  /** A slot of each other node that lives. */
+  readonly otherSlots: () => readonly number[]
   /** Calls back when something of this changes, and when rows of another node have become its own. */
   readonly onChange: (listener: () => void) => void
   /** Says that everything has been given to others. */
@@ -35,6 +39,9 @@ export const loneNode: NodeState = {
   leads: () => true,
   state: () => 'working',
   countLiving: () => 1,
+  // Commands write in the same slot.
+  ownSlots: [],
+  otherSlots: () => [],
   onChange: () => undefined,
   noteDrained: async () => undefined,
 }

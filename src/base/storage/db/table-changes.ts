@@ -36,21 +36,30 @@ export function countChange(subject: (typeof followedSubjects)[number]): Write {
   return addToNumber({ subject })
 }
 
-const readNumbers = prepareRead<object>()(({ db }) =>
-  db
-    .selectFrom('changes')
-    .select((eb) => ['table_name', eb.fn.sum<number>('number').as('number')])
-    .groupBy('table_name'),
-)
+/** Stands among the names of tables for the changes that all have taken note of: see `change-acknowledgement`. */
+export const ACKNOWLEDGED = 'acknowledged'
+
+const readNumbers = prepareRead<object>()(({ db }) => db.selectFrom('changes').select(['table_name', 'number', 'slot']))
+
+/** Grows with each commit of another process that is numbered. */
+export async function countForeignChanges(read: Read, ownSlots: readonly number[]): Promise<number> {
+  const rows = await readNumbers(read, {})
+  const foreign = rows.filter((row) => row.table_name !== ACKNOWLEDGED && !ownSlots.includes(row.slot))
+  return foreign.reduce((sum, { number }) => sum + number, 0)
+}
 
 export class TableChanges {
   private seen: ReadonlyMap<string, number> = new Map()
 
-  constructor(private readonly read: Read) {}
+  /** `ownSlots`: those in which this process writes, and no other. */
+  constructor(
+    private readonly read: Read,
+    private readonly ownSlots: readonly number[],
+  ) {}
 
   /**
    * Calls `act` with the tables that have changed since the last `act` that resolved, which may include changes of this
-   * process. Those are all tables in the first call, and while the numbers cannot be read; then it rejects afterwards.
+   * process if it shares its slot with others. Those are all tables in the first call, and while the numbers cannot be read; then it rejects afterwards.
    */
   async follow(act: (changed: ReadonlySet<FollowedTable>) => Promise<void>): Promise<void> {
     // They are read before anything is dropped: a change that comes in between is found by the next call.
@@ -59,7 +68,9 @@ export class TableChanges {
       await act(new Set(followed))
       throw read.reason
     }
-    const numbers = new Map(read.value.map(({ table_name: table, number }) => [table, number]))
+    const numbers = new Map<string, number>()
+    for (const { table_name: table, number, slot } of read.value)
+      if (!this.ownSlots.includes(slot)) numbers.set(table, (numbers.get(table) ?? 0) + number)
     await act(new Set(followed.filter((table) => numbers.get(table) !== this.seen.get(table))))
     this.seen = numbers
   }

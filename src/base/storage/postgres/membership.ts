@@ -4,9 +4,9 @@
  */
 import type { Log } from '../../platform/log.js'
 import { version } from '../../platform/version.js'
-import { readAnnouncedChange } from '../db/change-acknowledgement.js'
 import { LONE_SLOT, type NodeState, type WorkState } from '../db/node-state.js'
 import type { Read } from '../db/prepared.js'
+import { countForeignChanges } from '../db/table-changes.js'
 import { type Commit, tryCommit } from '../db/write.js'
 import {
   ADOPTION_AFTER,
@@ -42,6 +42,7 @@ interface Standing {
   readonly leads: boolean
   readonly slots: readonly number[]
   readonly living: number
+  readonly others: readonly number[]
 }
 
 const ofNode = { isOfNode: true }
@@ -56,11 +57,15 @@ export class Membership implements NodeState {
   private seen: number | null = null
 
   constructor(private readonly deps: MembershipDeps) {
-    this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1 }
+    this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1, others: [] }
   }
 
   get name(): string {
     return this.deps.name
+  }
+
+  get ownSlots(): readonly number[] {
+    return this.deps.slots
   }
 
   /** Resolves when the node works, and leads if no other does. */
@@ -82,6 +87,7 @@ export class Membership implements NodeState {
   readonly leads = (): boolean => this.standing.leads
   readonly state = (): WorkState => this.standing.state
   readonly countLiving = (): number => this.standing.living
+  readonly otherSlots = (): readonly number[] => this.standing.others
 
   readonly onChange = (listener: () => void): void => void this.listeners.add(listener)
 
@@ -107,10 +113,10 @@ export class Membership implements NodeState {
 
   private async lookOnce(): Promise<void> {
     const { read } = this.deps
-    const [nodes, announced] = await Promise.all([readNodes(read), readAnnouncedChange(read)])
+    const [nodes, changes] = await Promise.all([readNodes(read), countForeignChanges(read, this.deps.slots)])
     this.note(nodes)
-    if (announced !== this.seen) await Promise.all([...this.foreignListeners].map((listener) => listener()))
-    this.seen = this.foreignListeners.size === 0 ? null : announced
+    if (changes !== this.seen) await Promise.all([...this.foreignListeners].map((listener) => listener()))
+    this.seen = this.foreignListeners.size === 0 ? null : changes
     this.deps.onSeen()
     if (await this.adoptFrom(nodes)) this.note(await readNodes(read))
     await this.moveLeftRows()
@@ -160,6 +166,7 @@ export class Membership implements NodeState {
       leads,
       slots: [...(leads ? [LONE_SLOT] : []), ...served.flatMap(({ slots }) => slots.split(',').map(Number))],
       living: nodes.filter(isLiving).length,
+      others: nodes.filter((node) => node.name !== name && isLiving(node)).map(({ slot }) => slot),
     }
     const before = JSON.stringify(this.standing)
     this.standing = next

@@ -36,7 +36,9 @@ export interface NodeRow {
   readonly adopted_by: string | null
   readonly adopted_at: number | null
   readonly leads: number
-  /** The slots of its writers, with commas. */
+  /** The slot of its first writer. */
+  readonly slot: number
+  /** The slots of all that it has written, with commas. */
   readonly slots: string
 }
 
@@ -45,7 +47,7 @@ const milliseconds = (time: string): string => `floor(extract(epoch from ${time}
 const allNodes = `select nodes.name, nodes.state, nodes.version, ${milliseconds('nodes.joined_at')} as joined_at,
   ${milliseconds('fence.beat')} as last_beat, extract(epoch from clock_timestamp() - fence.beat)::float8 as silence,
   (fence.holder <> '')::integer as is_held, nodes.adopted_by, ${milliseconds('nodes.adopted_at')} as adopted_at,
-  (exists (select 1 from terms where terms.node = nodes.name))::integer as leads,
+  (exists (select 1 from terms where terms.node = nodes.name))::integer as leads, fence.slot,
   (select string_agg(own.slot::text, ',' order by own.slot) from fence as own where own.node = nodes.name) as slots
   from nodes join fence on fence.node = nodes.name and fence.place = 0 order by nodes.name`
 
@@ -123,7 +125,15 @@ export function ceaseToLead(name: string): Write {
 }
 
 /** Rows that one node works on. They bear its name in the column `node`. */
-const ownedTables = ['queue'] as const
+const ownedTables = ['queue', 'inbound_emails', 'webhook_deliveries', 'webhook_replays'] as const
+
+/** Those that are still to be worked on. */
+const isOpen = {
+  queue: 'true',
+  inbound_emails: `status = 'received'`,
+  webhook_deliveries: `status = 'pending'`,
+  webhook_replays: 'true',
+} as const
 
 /** Places of slots that a removed node has left, above those of writers. */
 const GIVEN_PLACES = 1_000_000
@@ -133,6 +143,9 @@ const PORTION = 500
 
 /** Rows whose work a process had begun when it ended are due as after a crash: see `recoverLeases`. */
 const more = {
+  inbound_emails: '',
+  webhook_deliveries: '',
+  webhook_replays: '',
   queue: `, leased = 0, next_attempt_at = case leased when 1 then $2::bigint + (attempts - 1) * 30000 else next_attempt_at end`,
 } as const
 
@@ -142,15 +155,15 @@ const sources = `(select adopted.name from nodes as adopted where adopted.adopte
 
 /** Tells of each table if there are rows to take over. */
 export const findLeftRows = `select ${ownedTables
-  .map((table) => `exists (select 1 from ${table} where node in ${sources})::integer as ${table}`)
+  .map((table) => `exists (select 1 from ${table} where node in ${sources} and ${isOpen[table]})::integer as ${table}`)
   .join(', ')}`
 
 /** A portion of the rows of each table. */
 export function moveRows(name: string, now: number): readonly Write[] {
   return ownedTables.map((table) => ({
     sql: `update ${table} set node = $1${more[table]}
-      where id in (select id from ${table} where node in ${sources} order by id limit ${PORTION})`,
-    parameters: [name, now],
+      where id in (select id from ${table} where node in ${sources} and ${isOpen[table]} order by id limit ${PORTION})`,
+    parameters: table === 'queue' ? [name, now] : [name],
   }))
 }
 
@@ -168,7 +181,9 @@ export function askToDrain(name: string): Write {
  * it has come back, or still has rows.
  */
 export function forgetNode(name: string): readonly Write[] {
-  const isEmpty = ownedTables.map((table) => `not exists (select 1 from ${table} where node = $1)`).join(' and ')
+  const isEmpty = ownedTables
+    .map((table) => `not exists (select 1 from ${table} where node = $1 and ${isOpen[table]})`)
+    .join(' and ')
   return [
     {
       sql: `update fence set node = nodes.adopted_by, place = ${GIVEN_PLACES} + slot, holder = '', beat = 'epoch'

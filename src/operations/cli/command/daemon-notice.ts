@@ -13,6 +13,8 @@ import {
 } from '../../../base/storage/db/change-acknowledgement.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { LONE_SLOT } from '../../../base/storage/db/node-state.js'
+import { isLiving, readNodes } from '../../../base/storage/postgres/node-rows.js'
 import type { Answer } from './command.js'
 
 const MAX_WAIT = 5_000
@@ -24,8 +26,21 @@ export interface NoticeWait {
   readonly afterNotice: (answer: Answer) => Promise<Answer>
 }
 
-/** `folder` is the data folder. `maxWait` is in milliseconds. */
-export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): NoticeWait {
+/** Finds the daemons that run, by the slots in which they write. */
+export type FindDaemons = () => Promise<readonly number[]>
+
+/** With SQLite: the one that holds the data folder. */
+export function findDaemonOf(folder: string): FindDaemons {
+  return async () => (isDataFolderHeld(folder) ? [LONE_SLOT] : [])
+}
+
+/** With PostgreSQL: all nodes that live. */
+export function findNodes({ read }: Pick<Store, 'read'>): FindDaemons {
+  return async () => (await readNodes(read)).filter(isLiving).map(({ slot }) => slot)
+}
+
+/** `maxWait` is in milliseconds. */
+export function withNotice(opened: Store, findDaemons: FindDaemons, maxWait = MAX_WAIT): NoticeWait {
   let changed = false
   const commit: Store['commit'] = async (writes) => {
     await opened.commit([...writes, announceChange()])
@@ -35,7 +50,7 @@ export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): N
     database: { ...opened, commit },
     afterNotice: async (answer) => {
       if (!changed) return answer
-      switch (await waitForNotice(opened, folder, maxWait)) {
+      switch (await waitForNotice(opened, findDaemons, maxWait)) {
         case 'given':
           return answer
         case 'no daemon':
@@ -52,14 +67,15 @@ const noNoticeWarning = 'it is stored, but the running daemon has not taken note
 
 async function waitForNotice(
   { read }: Store,
-  folder: string,
+  findDaemons: FindDaemons,
   maxWait: number,
 ): Promise<'given' | 'no daemon' | 'silent'> {
   // Other commands may have announced changes since. Those come after ours.
   const announced = await readAnnouncedChange(read)
   for (let waited = 0; waited < maxWait; waited += POLL_INTERVAL) {
-    if ((await readAcknowledgedChange(read)) >= announced) return 'given'
-    if (!isDataFolderHeld(folder)) return 'no daemon'
+    const slots = await findDaemons()
+    if (slots.length === 0) return 'no daemon'
+    if ((await readAcknowledgedChange(read, slots)) >= announced) return 'given'
     await pause(POLL_INTERVAL)
   }
   return 'silent'

@@ -221,7 +221,7 @@ function removeRoute(deps: DomainDeps): Route {
       const row = await domainOfCall(deps.read, call)
       const { principal, now: at } = call
       if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
-      deps.changes.domainDeleted({ ...domainRefOf(row), at })
+      await deps.changes.domainDeleted({ ...domainRefOf(row), at })
       return json(200, { object: 'domain', deleted: true, id: row.id })
     },
   })

@@ -244,7 +244,7 @@ async function revoke({ read, commit, changes }: ApiKeyDeps, { principal, params
   const { workspaceId } = principal
   const { id = '' } = params
   if (await tryCommit(commit(revokeKeyAudited({ workspaceId, id, at: now }, actorOf(principal)))))
-    changes.keyRevoked(id)
+    await changes.keyRevoked(id)
   const revokedAt = (await keyById(read, { workspaceId, id }))[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
   return json(200, { object: 'api_key', deleted: true, id, revoked_at: iso(revokedAt) })

@@ -19,12 +19,12 @@ async function openFollower(t: Test, putInForce: () => Promise<void>) {
     return database.read<never>(...query)
   }
   const log = { error: (fields: object) => void errors.push(fields) }
-  const changes = await ChangeFollower.open({ database: { read, commit: database.commit }, log, putInForce })
+  const changes = new ChangeFollower({ database: { ...database, read }, log, putInForce })
   t.teardown(() => changes.stop())
   return {
     ...{ changes, errors, faults },
     announce: () => database.commit([announceChange()]),
-    acknowledged: () => readAcknowledgedChange(database.read),
+    acknowledged: () => readAcknowledgedChange(database.read, [0]),
   }
 }
 

@@ -38,7 +38,7 @@ async function changedIn(changes: TableChanges): Promise<readonly string[]> {
 }
 
 async function openChanges(read: Read): Promise<TableChanges> {
-  const changes = new TableChanges(read)
+  const changes = new TableChanges(read, [])
   await changedIn(changes)
   return changes
 }
@@ -62,7 +62,8 @@ t.test('a row that is added, changed or removed counts as a change of its table,
   for (const table of followedTables) {
     const key = (await columnsOf(read, table)).find(({ pk }) => pk > 0)?.name ?? 'id'
     const given = table === 'service_state' ? { key: 'operator_workspace' } : {}
-    const withSubject = (which: typeof table): readonly string[] => (table === which ? [table, 'dropped_mail'] : [table])
+    const withSubject = (which: typeof table): readonly string[] =>
+      table === which ? [table, 'dropped_mail'] : [table]
     await commit([await toRow(table, given)])
     t.same(await changedIn(changes), withSubject('erasures'), `${table}: added`)
     await commit([{ sql: `update ${table} set ${decisive[table] ?? `${key} = ${key}`}`, parameters: [] }])
@@ -122,7 +123,7 @@ t.test('changes are found again until they are in force', async (t) => {
   const changes = new TableChanges(async (...query) => {
     if (faults.reads > 0) throw new Error('the database is away')
     return database.read<never>(...query)
-  })
+  }, [])
   t.same(await changedIn(changes), followed, 'at first it is not known what has changed')
   await database.commit([await rowOf(database.read)('templates', {})])
   const failed = changes.follow(() => Promise.reject(new Error('not now')))

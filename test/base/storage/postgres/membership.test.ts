@@ -5,7 +5,9 @@
  */
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
+import { ChangeFollower, waitForNodes } from '../../../../src/base/storage/db/change-acknowledgement.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
+import { countChange } from '../../../../src/base/storage/db/table-changes.js'
 import { PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
 import { type NodeRow, readNodes } from '../../../../src/base/storage/postgres/node-rows.js'
 import {
@@ -49,7 +51,9 @@ t.test('nodes of two names work side by side; one of them leads, and another aft
   await Promise.all([one.commit([entry('1')]), two.commit([entry('2')])])
   t.same(await ownersOf(one), ['1 one 1', '2 two 1'], 'each owns what it has accepted')
   t.same([one.node.leads(), two.node.leads()], [true, false])
-  t.not(one.node.slots()[0], two.node.slots()[0])
+  t.same(one.node.slots(), [0, ...one.node.ownSlots], 'the leader also delivers the events of commands')
+  t.same(two.node.slots(), two.node.ownSlots)
+  t.notSame(one.node.ownSlots, two.node.ownSlots)
   await one.close()
   await waitUntil('it leads', () => two.node.leads())
   t.same(await ownersOf(two), ['1 one 1', '2 two 1'], 'a node that ended may come back')
@@ -64,7 +68,7 @@ t.test('a silent node is adopted whole, and writes nothing afterwards', { skip }
   const changes: (readonly number[])[] = []
   two.node.onChange(() => changes.push(two.node.slots()))
   await one.commit([entry('1')])
-  const slots = [...one.node.slots(), ...two.node.slots()]
+  const slots = [0, ...one.node.ownSlots, ...two.node.ownSlots]
   await run(`update fence set beat = now() - interval '31 seconds' where node = 'one'`)
   await waitUntil('the entry has moved', async () => (await ownersOf(two))[0] === '1 two 0')
   const [row] = await two.read<{ at: number }>('select next_attempt_at as at from queue', [])
@@ -82,14 +86,14 @@ t.test('a node that comes back has its slots again, and what was not moved yet',
   const url = await temporaryPostgres(t)
   const first = await openTestPostgres(t, url, { node: 'one', holder: 'machine' })
   const two = await openTestPostgres(t, url, { node: 'two' })
-  const slots = first.node.slots()
+  const slots = first.node.ownSlots
   await first.close()
   const run = await openConsole(t, url)
   await run(`update fence set beat = now() - interval '31 seconds' where node = 'one'`)
-  await waitUntil('its slots have changed', () => two.node.slots().length === 2)
+  await waitUntil('its slots have changed', () => two.node.slots().length === 3)
   const again = await openTestPostgres(t, url, { node: 'one', holder: 'machine' })
-  t.same(again.node.slots(), slots)
-  await waitUntil('its slots have changed', () => two.node.slots().length === 1)
+  t.same(again.node.ownSlots, slots)
+  await waitUntil('its slots have changed', () => two.node.slots().length === 2)
   await again.commit([entry('1')])
   t.same(await ownersOf(two), ['1 one 1'])
   t.equal((await nodeOf(two, 'one'))?.adopted_by, null)
@@ -103,11 +107,11 @@ t.test('what a dead adopter had adopted goes to the next node', { skip }, async 
   const two = await openTestPostgres(t, url, { node: 'two' })
   const run = await openConsole(t, url)
   await run(`update fence set beat = now() - interval '31 seconds' where node = 'one'`)
-  await waitUntil('its slots have changed', () => two.node.slots().length === 2)
+  await waitUntil('its slots have changed', () => two.node.slots().length === 3)
   const three = await openTestPostgres(t, url, { node: 'three' })
   await two.close()
   await run(`update fence set beat = now() - interval '31 seconds' where node = 'two'`)
-  await waitUntil('its slots have changed', () => three.node.slots().length === 3)
+  await waitUntil('its slots have changed', () => three.node.slots().length === 4)
   await waitUntil('the entry has moved', async () => (await ownersOf(three))[0] === '1 three 0')
 })
 
@@ -137,6 +141,35 @@ t.test('rows of commands are taken by the node that leads', { skip }, async (t) 
   await waitUntil('the entry has moved', async () => (await ownersOf(one))[0] === '1 one 0')
 })
 
+t.test(
+  'a change is known to have been seen when each other node that lives has put it in force',
+  { skip },
+  async (t) => {
+    const url = await temporaryPostgres(t)
+    const one = await openTestPostgres(t, url, { node: 'one' })
+    t.ok(await waitForNodes(one), 'alone there is nobody to wait for')
+    const two = await openTestPostgres(t, url, { node: 'two' })
+    const log = { error: () => t.fail('it could be read') }
+    const seen: string[] = []
+    const follower = new ChangeFollower({
+      ...{ database: two, log },
+      putInForce: async (changed) => void seen.push(...changed),
+    })
+    two.node.onChange(() => undefined)
+    two.onForeignCommit(() => follower.follow())
+    await waitUntil('it lives', () => one.node.otherSlots().length === 1)
+    await one.commit([countChange('due_mail')])
+    t.ok(await waitForNodes(one))
+    t.ok(seen.includes('due_mail'))
+    seen.splice(0)
+    await two.commit([countChange('due_mail')])
+    t.ok(await waitForNodes(one))
+    t.notOk(seen.includes('due_mail'), 'its own acts are no news')
+    await follower.stop()
+    t.notOk(await waitForNodes(one), 'a node that lives and does not answer is waited for in vain')
+  },
+)
+
 t.test('two nodes that find a silent one adopt it once', { skip }, async (t) => {
   const url = await temporaryPostgres(t)
   const gone = await openTestPostgres(t, url, { node: 'gone' })
@@ -146,7 +179,7 @@ t.test('two nodes that find a silent one adopt it once', { skip }, async (t) => 
   const two = await openTestPostgres(t, url, { node: 'two' })
   const run = await openConsole(t, url)
   await run(`update fence set beat = now() - interval '31 seconds' where node = 'gone'`)
-  await waitUntil('its slots have changed', () => one.node.slots().length + two.node.slots().length === 3)
+  await waitUntil('its slots have changed', () => one.node.slots().length + two.node.slots().length === 4)
   await waitUntil('the entry has moved', async () => /^1 (one|two) 0$/.test((await ownersOf(one))[0] ?? ''))
   const [fence] = await one.read<{ epoch: number }>(`select epoch from fence where node = 'gone'`, [])
   t.equal(fence?.epoch, 2)

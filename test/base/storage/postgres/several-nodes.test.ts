@@ -10,17 +10,22 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'
 import { takeTurn, tryCommit, type Write } from '../../../../src/base/storage/db/write.js'
-import { countEmails } from '../../../../src/records/messages/email-list.js'
+import { markClicked, markOpened } from '../../../../src/outbound/tracking/hit-email.js'
 import { emailById } from '../../../../src/records/messages/email/email.js'
+import { countEmails } from '../../../../src/records/messages/email-list.js'
 import type { QueueEntry } from '../../../../src/records/messages/queue/queue.js'
 import { settleAccepted, settleBounced } from '../../../../src/records/messages/queue/settle.js'
-import { markClicked, markOpened } from '../../../../src/outbound/tracking/hit-email.js'
 import { addWithinBounds, sumSince } from '../../../../src/workspaces/accounts/limits/usage.js'
 import { arbitraryHistory } from '../../../helpers/database/arbitrary-history.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { History } from '../../../helpers/database/email-history.js'
 import { expectedMetrics, storedMetrics } from '../../../helpers/database/expected-metrics.js'
-import { openTestPostgres, openTestStore, stopServer, temporaryPostgres } from '../../../helpers/database/postgres-database.js'
+import {
+  openTestPostgres,
+  openTestStore,
+  stopServer,
+  temporaryPostgres,
+} from '../../../helpers/database/postgres-database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 import { withoutPostgres } from '../../../helpers/programs/postgres.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -98,18 +103,21 @@ t.test('a bound is reached exactly, whoever charges', { skip }, async (t) => {
   const owners = ['usr_1', 'usr_2', 'usr_3']
   const bound = 60
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.integer({ min: 1, max: 4 })), { minLength: 90, maxLength: 90 }), async (charges) => {
-      await nodes.commit([{ sql: 'delete from usage', parameters: [] }])
-      const commitBoth = (one: string, other: string, count: number) =>
-        tryCommit(nodes.commit([charge(one, count, bound), ...(one === other ? [] : [charge(other, count, bound)])]))
-      await Promise.all(
-        charges.map(([one, other, count]) => commitBoth(owners[one] ?? '', owners[other] ?? '', count)),
-      )
-      for (const owner of owners) {
-        await Promise.all(Array.from({ length: bound }, () => tryCommit(nodes.commit([charge(owner, 1, bound)]))))
-        assert.equal(await sumSince(nodes.read, owner, 'k', 0), bound)
-      }
-    }),
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.integer({ min: 1, max: 4 })), { minLength: 90, maxLength: 90 }),
+      async (charges) => {
+        await nodes.commit([{ sql: 'delete from usage', parameters: [] }])
+        const commitBoth = (one: string, other: string, count: number) =>
+          tryCommit(nodes.commit([charge(one, count, bound), ...(one === other ? [] : [charge(other, count, bound)])]))
+        await Promise.all(
+          charges.map(([one, other, count]) => commitBoth(owners[one] ?? '', owners[other] ?? '', count)),
+        )
+        for (const owner of owners) {
+          await Promise.all(Array.from({ length: bound }, () => tryCommit(nodes.commit([charge(owner, 1, bound)]))))
+          assert.equal(await sumSince(nodes.read, owner, 'k', 0), bound)
+        }
+      },
+    ),
     { numRuns: 5, endOnFailure: true },
   )
   const [row] = await nodes.read<{ slots: number }>('select count(distinct slot) as slots from usage', [])
@@ -190,7 +198,8 @@ async function planWork(read: Database['read'], keys: readonly string[]): Promis
     planned.push(at % 3 === 0 ? settleBounced(attempted, true) : settleAccepted(attempted, true))
     const hit = { workspaceId: entry.workspace_id, id: entry.email_id, at: 2_000 }
     planned.push([markOpened(hit)], [markClicked(hit)])
-    for (const id of keys) planned.push([{ sql: 'update "api_keys" set "last_used_at" = ? where "id" = ?', parameters: [at, id] }])
+    for (const id of keys)
+      planned.push([{ sql: 'update "api_keys" set "last_used_at" = ? where "id" = ?', parameters: [at, id] }])
   }
   return planned
 }
@@ -257,9 +266,15 @@ for (const { what, prepare, hold, write } of [
   },
   {
     what: 'rows',
-    prepare: async (row: ReturnType<typeof rowOf>) => [await row('api_keys', { id: 'a' }), await row('api_keys', { id: 'b' })],
+    prepare: async (row: ReturnType<typeof rowOf>) => [
+      await row('api_keys', { id: 'a' }),
+      await row('api_keys', { id: 'b' }),
+    ],
     hold: `update api_keys set last_used_at = 1 where id = 'a'`,
-    write: (id: string): Write => ({ sql: 'update "api_keys" set "last_used_at" = 2 where "id" = ?', parameters: [id] }),
+    write: (id: string): Write => ({
+      sql: 'update "api_keys" set "last_used_at" = 2 where "id" = ?',
+      parameters: [id],
+    }),
   },
 ]) {
   t.test(`${what} that two commits need in different orders are taken in one`, { skip }, async (t) => {

@@ -5,7 +5,7 @@ import { ChangeFollower, readAnnouncedChange } from '../../../../src/base/storag
 import { lockDataFolder } from '../../../../src/base/storage/db/data-lock.js'
 import { openDatabase } from '../../../../src/base/storage/open.js'
 import type { Answer } from '../../../../src/operations/cli/command/command.js'
-import { withNotice } from '../../../../src/operations/cli/command/daemon-notice.js'
+import { findDaemonOf, withNotice } from '../../../../src/operations/cli/command/daemon-notice.js'
 import { createInstallation, setUpWorkspace } from '../../../helpers/cli/command-line.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
@@ -16,7 +16,7 @@ t.test('a command says whether the daemon has noticed what it changed', async (t
   t.teardown(() => database.close())
   const answer: Answer = { json: null, lines: ['done'] }
   const answerAfterCommit = async (): Promise<Answer> => {
-    const { database: asked, afterNotice } = withNotice(database, data, 100)
+    const { database: asked, afterNotice } = withNotice(database, findDaemonOf(data), 100)
     t.same(await afterNotice(answer), answer, 'nothing was changed')
     await asked.commit([])
     return afterNotice(answer)
@@ -30,7 +30,7 @@ t.test('a command says whether the daemon has noticed what it changed', async (t
     'it is held, and silent',
   )
   const again = answerAfterCommit()
-  const changes = await ChangeFollower.open({
+  const changes = new ChangeFollower({
     ...{ database, log: { error: () => t.fail() } },
     putInForce: () => Promise.resolve(),
   })

@@ -61,7 +61,7 @@ async function leaseOf({ read }: Database, id: string, node: string) {
 
 /** What has changed since the last call, as a node sees it. */
 async function follow({ read }: Database): Promise<() => Promise<readonly FollowedTable[]>> {
-  const changes = new TableChanges(read)
+  const changes = new TableChanges(read, [])
   const look = async (): Promise<readonly FollowedTable[]> => {
     let found: readonly FollowedTable[] = []
     await changes.follow(async (changed) => {

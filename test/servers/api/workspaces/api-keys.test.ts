@@ -216,7 +216,12 @@ t.test('a key for another workspace of the same user', async (t) => {
 async function keyRouteAfter(app: TestDaemon, before: readonly Write[]): Promise<(body: object) => Promise<unknown>> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const deps = { read, commit: late, domains: new SendingDomainCache(read), changes: { keyRevoked: () => undefined } }
+  const deps = {
+    read,
+    commit: late,
+    domains: new SendingDomainCache(read),
+    changes: { keyRevoked: async () => undefined },
+  }
   const make = apiKeyRoutes(deps).find(({ method }) => method === 'POST')
   const principal = await new ApiKeyCache({ read, commit }, app.now).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, fingerprint: () => '', header: () => undefined }

@@ -241,7 +241,7 @@ t.test('commits that name one turn see each other, and write their rows in any o
 })
 
 /** Waits until so many sessions wait for a lock. */
-const waitForWaiting = (nodes: Nodes, count: number): Promise<void> =>
+const waitForWaiting = (nodes: Nodes, count: number): Promise<unknown> =>
   waitUntil(`${count} sessions wait`, async () => {
     const sql = `select count(*) as count from pg_stat_activity where datname = current_database()
       and wait_event_type = 'Lock'`

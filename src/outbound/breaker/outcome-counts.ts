@@ -2,7 +2,7 @@
 
 import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { maxSlots } from '../../base/storage/db/max-slots.js'
+import { maxSlots } from '../../base/storage/db/slots.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables/breaker-tables.js'

@@ -16,6 +16,10 @@ const counted = {
   unique_clicks: 'sum(clicked_at is not null)',
 }
 
+const storedCounts = `select broadcast_id, ${['recipients', 'unsubscribed', ...Object.keys(counted)]
+  .map((name) => `sum(${name}) as ${name}`)
+  .join(', ')} from broadcast_counts group by broadcast_id`
+
 /** Old emails are removed, and subtracted from no count: only the counts of a broadcast that has all are known. */
 const broadcastCounts = `with counted as (
     select broadcast_id, count(*) as recipients,
@@ -23,7 +27,7 @@ const broadcastCounts = `with counted as (
         .map(([name, sum]) => `${sum} as ${name}`)
         .join(', ')}
     from emails where broadcast_id is not null and ${notErasing} group by broadcast_id)
-  select counted.broadcast_id from counted left join broadcast_counts as stored using (broadcast_id)
+  select counted.broadcast_id from counted left join (${storedCounts}) as stored using (broadcast_id)
     where (stored.broadcast_id is null and exists (select 1 from broadcasts where id = counted.broadcast_id))
     or stored.recipients < counted.recipients
     or stored.unsubscribed < (select count(*) from broadcast_messages as message

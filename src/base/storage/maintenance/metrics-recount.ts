@@ -6,6 +6,8 @@
  * - of some: no number is below the recount, and its emails are as many as those that exist and those removed.
  * Repeats of opens and clicks are equal only if the event log goes back to the row's time, those of links only if the
  * links do too. Rows older than `KEPT_METRICS_DAYS` may be gone.
+ *
+ * These are the roll-ups of a file of SQLite, whose rows all have the slot 0.
  */
 
 import type SQLite from 'better-sqlite3'
@@ -119,13 +121,13 @@ const repairs = [
   `insert into email_metrics (${[...emailKey, ...emailColumns].join(', ')}) select ${ofKey(emailKey)}, ${emailValues}
     from ${countedEmails} as counted left join email_metrics as stored on ${join(emailKey)}
     where ${notErasing('counted')} and (stored.bucket is not null or counted.bucket >= ${keptSince})
-    on conflict (${emailKey.join(', ')}) do update set ${replaced(emailColumns)}`,
+    on conflict (${emailKey.join(', ')}, slot) do update set ${replaced(emailColumns)}`,
   `delete from email_metrics as stored where ${notErasing('stored')} and removed = 0 and ${hasNoEmails}`,
   `update email_metrics as stored set removed = ${sumOf('stored')} where ${notErasing('stored')} and ${hasNoEmails}`,
   `insert into link_metrics (${[...linkKey, ...linkColumns].join(', ')}) select ${ofKey(linkKey)}, ${linkValues}
     from ${countedLinks} as counted left join link_metrics as stored on ${join(linkKey)}
     where ${notErasing('counted')} and (stored.day is not null or counted.day >= ${keptSince})
-    on conflict (${linkKey.join(', ')}) do update set ${replaced(linkColumns)}`,
+    on conflict (${linkKey.join(', ')}, slot) do update set ${replaced(linkColumns)}`,
   `delete from link_metrics as stored where ${notErasing('stored')} and ${hasAllClicks('stored')} and ${hasNoLinks}`,
 ]
 

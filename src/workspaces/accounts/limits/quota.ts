@@ -4,8 +4,8 @@
  *
  * All workspaces of an owner count together, and the limit is that of the plan of the workspace that sends.
  *
- * A quota is never exceeded, whichever listener or process accepts: the statement that counts also checks the bounds
- * in the commit (`addWithinBounds`), and nothing is estimated in memory. After a miss, we read what was used and
+ * A quota is never exceeded, whichever listener, process or node accepts: the statement that counts also checks the bounds
+ * in the commit (`addWithinBounds`). What is remembered in memory only tells that a bound is far (`FarBounds`). After a miss, we read what was used and
  * explain it.
  *
  * A plan without limits costs two statements, one for the month and one for the sender domain. Measured: 6 µs of the
@@ -16,10 +16,12 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { findOwnerId } from '../workspace/workspaces.js'
+import { FarBounds } from './far-bounds.js'
 import type { Plan, WorkspacePlans } from './plans.js'
 import {
   addUsage,
   addWithinBounds,
+  addWithinFarBounds,
   type Bound,
   bucketOf,
   bucketsSince,
@@ -29,6 +31,7 @@ import {
   EMAILS,
   EMAILS_HOURLY,
   monthWindow,
+  type UsageRow,
   type UsageWindow,
   unboundedWindow,
   windowStart,
@@ -94,12 +97,16 @@ interface Quota {
 }
 
 export class EmailCharger {
+  private readonly farBounds: FarBounds
+
   /** Each charge reads `domainEmailsPerDay`. */
   constructor(
     private readonly read: Read,
     private readonly plans: Pick<WorkspacePlans, 'find'>,
     private readonly domainEmailsPerDay: () => number,
-  ) {}
+  ) {
+    this.farBounds = new FarBounds(read)
+  }
 
   /** Charges `emails`, which all belong to one workspace. */
   async charge(emails: readonly Chargeable[], now: number): Promise<Charge> {
@@ -116,8 +123,10 @@ export class EmailCharger {
         limit: this.domainEmailsPerDay(),
       })
     }
+    const bounds = boundsOf(quotas, now)
+    const addBounded = (await this.farBounds.areFar(owner, bounds, now)) ? addWithinFarBounds : addWithinBounds
     return {
-      writes: buildWrites(owner, quotas, now),
+      writes: buildRows(owner, quotas, now).map((row, place) => (place === 0 ? addBounded(row, bounds) : addUsage(row))),
       findRefusal: (batch) => findFirstRefusal(this.read, owner, quotas, batch, now),
     }
   }
@@ -172,15 +181,18 @@ function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string
   return counts
 }
 
-/** The first write checks all bounds; the others cannot miss. */
-function buildWrites(owner: string, quotas: readonly Quota[], now: number): Write[] {
+function boundsOf(quotas: readonly Quota[], now: number): readonly Bound[] {
   const bounds: Bound[] = []
   for (const { usageKind, kind, count, limit } of quotas) {
     if (limit !== undefined) bounds.push({ kind, since: windowStart(usageKind.window, now), atMost: limit - count })
   }
-  return quotas.map(({ usageKind, kind, count }, place) => {
-    const row = { workspace_id: owner, kind, bucket: bucketOf(usageKind.window, now), count }
-    return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
+  return bounds
+}
+
+/** The write of the first row checks all bounds; the others cannot miss. */
+function buildRows(owner: string, quotas: readonly Quota[], now: number): readonly UsageRow[] {
+  return quotas.map(({ usageKind, kind, count }) => {
+    return { workspace_id: owner, kind, bucket: bucketOf(usageKind.window, now), count }
   })
 }
 

@@ -3,7 +3,8 @@
  * restart.
  *
  * The table is read once, at the start. `save` adds what was counted since to the table once a minute and at the stop,
- * so a crash loses up to a minute of counts.
+ * so a crash loses up to a minute of counts. Where several nodes count, it also reads what the others have saved, of the
+ * owners that it saves itself. So a limit of a day may be exceeded by what the other nodes admit in up to two minutes.
  *
  * Memory: at most 145 slices for each owner whose plan limits the day.
  */
@@ -12,7 +13,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'
-import { addToExisting, REQUESTS, type UsageRow } from './usage.js'
+import { addToExisting, bucketsSince, REQUESTS, type UsageRow } from './usage.js'
 
 /** Rows of one commit and of one read. */
 const PAGE_SIZE = 500
@@ -53,11 +54,16 @@ export class DailyRequests {
   /** Saves one after the other, so that no count is saved twice. */
   private readonly inTurn = createSerialRunner()
 
-  private constructor(private readonly store: Store) {}
+  private reads = 0
 
-  /** Reads the day that ends now. */
-  static async open(store: Store, now: number): Promise<DailyRequests> {
-    const days = new DailyRequests(store)
+  private constructor(
+    private readonly store: Store,
+    private readonly isShared: boolean,
+  ) {}
+
+  /** Reads the day that ends now. `isShared` says that other nodes count too. */
+  static async open(store: Store, now: number, isShared = false): Promise<DailyRequests> {
+    const days = new DailyRequests(store, isShared)
     const since = oldestSliceStart(slidingDay, now)
     let place: Parameters<typeof countsAfter>[1] = { workspace_id: '', kind: '', bucket: 0, slot: 0 }
     for (;;) {
@@ -69,6 +75,11 @@ export class DailyRequests {
       place = last
       await waitForStep()
     }
+  }
+
+  /** It grows when the slices have changed by what other nodes have counted. */
+  get revision(): number {
+    return this.reads
   }
 
   /** The requests of the workspace in the day that ends now, oldest first. */
@@ -93,7 +104,20 @@ export class DailyRequests {
       const all = [...this.unsaved]
       for (let from = 0; from < all.length; from += PAGE_SIZE) await this.savePortion(all.slice(from, from + PAGE_SIZE))
       this.forgetOld(now)
+      if (this.isShared) await this.readAgain(new Set(all.map(({ workspaceId }) => workspaceId)), now)
     })
+  }
+
+  private async readAgain(owners: ReadonlySet<string>, now: number): Promise<void> {
+    const since = oldestSliceStart(slidingDay, now)
+    for (const workspaceId of owners) {
+      const buckets = await bucketsSince(this.store.read, { workspaceId, kind: REQUESTS, since })
+      for (const { bucket, count } of buckets) {
+        const slice = this.sliceAt(workspaceId, bucket)
+        slice.count = count + slice.unsaved
+      }
+    }
+    this.reads += 1
   }
 
   private async savePortion(portion: readonly HeldSlice[]): Promise<void> {

@@ -12,7 +12,8 @@
  * reports 1,000 a second.
  *
  * It is pure except for its memory, because the time is a parameter. It keeps 10,000 keys and drops the least recently
- * used first. Only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces.
+ * used first. Only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces. Where several
+ * nodes take requests, each counts its own seconds and minutes.
  */
 import type { PlanLimits } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -45,6 +46,8 @@ interface RateLimitDeps {
   readonly days?: {
     readonly readSlices: (key: string, now: number) => readonly Slice[]
     readonly count: (key: string, now: number) => void
+    /** It grows when the slices have changed by more than `count`. */
+    readonly revision: number
   }
   readonly maxKeys?: number
 }
@@ -85,7 +88,11 @@ export class RateLimit {
   }
 
   private openMeter(id: string): Meter {
-    return new Meter((now) => this.deps.days?.readSlices(id, now) ?? [])
+    const { days } = this.deps
+    return new Meter({
+      readSlices: (now) => days?.readSlices(id, now) ?? [],
+      revision: () => days?.revision ?? 0,
+    })
   }
 }
 
@@ -104,16 +111,19 @@ interface Gauge {
   readonly nextRoomAt: number
 }
 
+/** What was counted in the day that ends now. */
+interface Past {
+  readonly readSlices: (now: number) => readonly Slice[]
+  readonly revision: () => number
+}
+
 class Meter {
   private readonly second = new SlidingCount(slidingSecond)
   private readonly minute = new SlidingCount(slidingMinute)
-  private readonly readSlices: (now: number) => readonly Slice[]
-  private day: SlidingCount | undefined
+  private day: { readonly window: SlidingCount; readonly revision: number } | undefined
   private readonly bucket = new TokenBucket()
 
-  constructor(past: (now: number) => readonly Slice[]) {
-    this.readSlices = past
-  }
+  constructor(private readonly past: Past) {}
 
   peek(limits: PlanLimits, now: number): RateState {
     const unlimited = !hasRequestLimits(limits)
@@ -159,8 +169,11 @@ class Meter {
   }
 
   private loadDay(now: number): SlidingCount {
-    this.day ??= new SlidingCount(slidingDay, this.readSlices(now))
-    return this.day
+    const revision = this.past.revision()
+    if (this.day?.revision !== revision) {
+      this.day = { window: new SlidingCount(slidingDay, this.past.readSlices(now)), revision }
+    }
+    return this.day.window
   }
 }
 

@@ -146,9 +146,14 @@ const boundedWrites: ((row: UsageRow, bounds: readonly Bound[]) => Write)[] = []
  * bounds are made in turn.
  */
 export function addWithinBounds(row: UsageRow, bounds: readonly Bound[]): Write {
+  return { ...addWithinFarBounds(row, bounds), turn: `usage of ${row.workspace_id}` }
+}
+
+/** Does the same where no commit that is under way can reach a bound: see `FarBounds`. */
+export function addWithinFarBounds(row: UsageRow, bounds: readonly Bound[]): Write {
   const write = boundedWrites[bounds.length] ?? prepareBoundedWrite(bounds.length)
   boundedWrites[bounds.length] = write
-  return { ...write(row, bounds), turn: `usage of ${row.workspace_id}` }
+  return write(row, bounds)
 }
 
 function prepareBoundedWrite(count: number): (row: UsageRow, bounds: readonly Bound[]) => Write {

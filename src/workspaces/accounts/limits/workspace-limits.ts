@@ -75,7 +75,8 @@ export class WorkspaceLimits {
   }
 
   static async open(deps: WorkspaceLimitsDeps): Promise<WorkspaceLimits> {
-    const days = await DailyRequests.open(deps.database, deps.clock())
+    const { database, clock } = deps
+    const days = await DailyRequests.open(database, clock(), database.node.name !== '')
     await warnOfUnknownPlans(deps)
     return new WorkspaceLimits(deps, days)
   }

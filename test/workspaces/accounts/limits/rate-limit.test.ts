@@ -307,3 +307,30 @@ t.test(
     t.same(again.readSlices(workspaceId, begun), [], 'only the last day is read')
   },
 )
+
+t.test('each of several nodes learns what the others have counted when it saves', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { workspaceId, writes } = await buildWorkspaceWithOwner(
+    ...([database.read, 'Own', parseAddress('o@a.test'), 'day', begun] as const),
+  )
+  await database.commit(writes)
+  const start = async () => {
+    const days = await DailyRequests.open(database, begun, true)
+    return { days, limit: new RateLimit({ limitsOf: () => ({ requests_per_day: 10 }), days }) }
+  }
+  const [one, other] = [await start(), await start()]
+  for (let n = 0; n < 4; n += 1) one.limit.take(workspaceId, begun)
+  other.limit.take(workspaceId, begun)
+  await one.days.save(begun)
+  t.equal(one.limit.peek(workspaceId, begun).remaining, 6, 'the other has not saved yet')
+  const saved = other.days.save(begun + 1)
+  other.limit.take(workspaceId, begun + 1)
+  await saved
+  t.equal(other.limit.peek(workspaceId, begun + 1).remaining, 4)
+  t.equal(other.limit.take(workspaceId, begun + 2).remaining, 3)
+  one.limit.take(workspaceId, begun + 3)
+  await Promise.all([one.days.save(begun + 3), other.days.save(begun + 3)])
+  one.limit.take(workspaceId, begun + 4)
+  await one.days.save(begun + 4)
+  t.equal(one.limit.peek(workspaceId, begun + 4).remaining, 1)
+})

@@ -76,7 +76,7 @@ t.test('requests of all workspaces are measured together, each with the limits o
   const limit = new RateLimit({
     limitsOf: (id) => ({ requests_per_minute: id === 'ws_3' ? 10 : 3, requests_per_day: 100 }),
     meterOf: ownerOf,
-    days: { readSlices: () => [], count: (id) => saved.push(id) },
+    days: { revision: 0, readSlices: () => [], count: (id) => saved.push(id) },
   })
   const take = (id: string): boolean => limit.take(id, noon).allowed
   t.same([take('ws_1'), take('ws_2'), take('ws_1'), take('ws_2')], [true, true, true, false])

@@ -1,6 +1,7 @@
 /** Imports that continue after their request: interruption, resumption without duplicate rows, and what ends them. */
 import t, { type Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
+import { loneNode } from '../../../src/base/storage/db/node-state.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
@@ -49,7 +50,7 @@ function runnerOf(
 ): ImportRunner & { readonly errors: readonly unknown[] } {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
-  const runner = new ImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
+  const runner = new ImportRunner({ node: loneNode, read, commit, clock: () => 5_000, log, retryDelay: 5 })
   t.teardown(() => runner.stop())
   return Object.assign(runner, { errors })
 }

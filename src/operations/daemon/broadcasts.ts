@@ -30,5 +30,16 @@ export function wireBroadcasts(deps: BroadcastsDeps): BroadcastEngine {
   const messages = new ContactMessages(identity.returnPathSecret, config.service.public_url)
   const { runner } = delivery
   const { charger } = limits
-  return new BroadcastEngine({ read, commit, clock, log, charger, suppressions, domains, messages, runner, leads: node.leads })
+  return new BroadcastEngine({
+    read,
+    commit,
+    clock,
+    log,
+    charger,
+    suppressions,
+    domains,
+    messages,
+    runner,
+    leads: node.leads,
+  })
 }

@@ -25,7 +25,7 @@ interface DomainChecks {
   /** Dependencies of the checks that a request asks for. */
   readonly rotationDeps: RotationDeps
   /** Ends the questions to DNS that are under way, and all later ones. */
-  readonly stopAsking: () => void
+  readonly stopAsking: () => Promise<void>
 }
 
 export function wireDomainChecks(
@@ -39,7 +39,7 @@ export function wireDomainChecks(
     ...{ ...database, resolver, random },
   })
   const domainChecks = new RecheckRunner({ ...rotationDeps, clock, log, onChanged })
-  return { domainChecks, rotationDeps, stopAsking: () => stopped.abort() }
+  return { domainChecks, rotationDeps, stopAsking: async () => stopped.abort() }
 }
 
 /** Finds which hosts have our policy, by the domains that receive mail here and their MX records. */

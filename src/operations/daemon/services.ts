@@ -114,22 +114,32 @@ export async function openServices(
   const { delivery } = engines
   const removals = openRemovals(common, delivery, stopSteps)
   const people = wirePeople({ ...logAs('notices'), delivery })
-  const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const checking = wireDomainChecks(logAs('domains'), onDomainChanged)
+  const checking = wireDomainChecks(logAs('domains'), (place: DomainRef) => forgetDomain(caches, place))
   const exports = openExports({ ...logAs('exports'), disk }, caches)
   const imports = openImports(logAs('imports'), caches)
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
-  const broadcasts = registerStop(
-    stopSteps,
-    wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
-  )
+  const ofBroadcasts = { ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }
+  const broadcasts = registerStop(stopSteps, wireBroadcasts(ofBroadcasts))
   registerStop(stopSteps, await watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const ofLeader = [housekeeping, checking.domainChecks, people, imports, exports]
   const leaderWork = registerStop(stopSteps, openLeaderWork(logAs('storage'), removals, ofLeader))
-  stopSteps.push(async () => checking.stopAsking())
-  const work = { ...hooks, people, leaderWork, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
+  stopSteps.push(checking.stopAsking)
+  const work = {
+    ...hooks,
+    people,
+    leaderWork,
+    ...checking,
+    imports,
+    exports,
+    hits,
+    broadcasts,
+    breaker,
+    sms,
+    doctor,
+    disk,
+  }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 

@@ -7,7 +7,7 @@ import { createSerialRunner } from '../../platform/serial-runner.js'
 import type { NodeState } from './node-state.js'
 
 export interface LeaderService {
-  /** Takes up all work that is left, whoever began it. It may be called again after `stop`. */
+  /** Takes up all work that is left, also that of other nodes. It may be called again after `stop`. */
   readonly start: () => void | Promise<void>
   /** Resolves when nothing is under way. */
   readonly stop: () => Promise<void>
@@ -24,7 +24,7 @@ export class LeaderWork {
 
   constructor(
     private readonly node: Pick<NodeState, 'leads' | 'onChange'>,
-    private readonly log: Pick<Log, 'error' | 'info'>,
+    private readonly log: Pick<Log, 'error'>,
     private readonly services: readonly LeaderService[],
   ) {}
 

@@ -99,15 +99,9 @@ export class InboundProcessor {
   }
 
   private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
-    const { read, node } = this.deps
-    const [email] = await unprocessedById(read, { node, id, workspaceId })
+    const [email] = await unprocessedById(this.deps.read, { node: this.deps.node, id, workspaceId })
     if (email === undefined) this.deps.crashGuard.finish(id)
     else await this.process(email)
-  }
-
-  /** Looks for messages of all workspaces now, because some have come from another node. */
-  resume(): void {
-    this.startAll()
   }
 
   /** A new message of the workspace is on disk. */
@@ -129,7 +123,8 @@ export class InboundProcessor {
     return !this.isStopping && !this.isPaused && !this.isCheckingSuspects
   }
 
-  private startAll(): void {
+  /** Looks for messages of all workspaces. */
+  startAll(): void {
     if (this.isTakingAll || !this.mayStart()) return
     this.isTakingAll = true
     this.track(this.startFound(), () => {

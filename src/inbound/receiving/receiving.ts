@@ -139,7 +139,7 @@ export class Receiving {
 
   /** Call this when this node has taken messages over from another one. */
   resume(): void {
-    this.processor.resume()
+    this.processor.startAll()
   }
 
   /** Ends threads and child processes, and waits for messages under way. */

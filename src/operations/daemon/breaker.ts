@@ -30,10 +30,10 @@ export function wireBreaker(
   { config, settings, clock, log, database, workspaces: { ownerOf } }: BreakerDeps,
   findHolders: FindHolders,
 ): Breaker {
-  const { read, commit } = database
+  const { read, commit, node } = database
   const simulator = `simulator.${config.service.zone}`
   return new Breaker({
-    ...{ read, commit, clock, log },
+    ...{ read, commit, clock, log, leads: node.leads },
     counts: new PendingCounts({ clock, ownerOf, isSimulated: (domain) => domain === simulator }),
     onHoldsChanged: async () => {
       const { holdRules, broadcasts } = findHolders()

@@ -26,9 +26,20 @@ interface BroadcastsDeps {
 
 export function wireBroadcasts(deps: BroadcastsDeps): BroadcastEngine {
   const { config, clock, log, database, identity, suppressions, domains, limits, delivery } = deps
-  const { read, commit } = database
+  const { read, commit, node } = database
   const messages = new ContactMessages(identity.returnPathSecret, config.service.public_url)
   const { runner } = delivery
   const { charger } = limits
-  return new BroadcastEngine({ read, commit, clock, log, charger, suppressions, domains, messages, runner })
+  return new BroadcastEngine({
+    read,
+    commit,
+    clock,
+    log,
+    charger,
+    suppressions,
+    domains,
+    messages,
+    runner,
+    leads: node.leads,
+  })
 }

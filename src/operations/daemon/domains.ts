@@ -24,12 +24,13 @@ interface DomainChecks {
   readonly domainChecks: RecheckRunner
   /** Dependencies of the checks that a request asks for. */
   readonly rotationDeps: RotationDeps
+  /** Ends the questions to DNS that are under way, and all later ones. */
+  readonly stopAsking: () => Promise<void>
 }
 
 export function wireDomainChecks(
   { config, settings, clock, log, edges, database }: DomainDeps,
   onChanged: RecheckDeps['onChanged'],
-  stopSteps: StopSteps,
 ): DomainChecks {
   const stopped = new AbortController()
   const resolver = edges.resolver ?? openDomainResolver(config, clock, stopped.signal)
@@ -38,11 +39,7 @@ export function wireDomainChecks(
     ...{ ...database, resolver, random },
   })
   const domainChecks = new RecheckRunner({ ...rotationDeps, clock, log, onChanged })
-  stopSteps.push(
-    () => domainChecks.stop(),
-    () => stopped.abort(),
-  )
-  return { domainChecks, rotationDeps }
+  return { domainChecks, rotationDeps, stopAsking: async () => stopped.abort() }
 }
 
 /** Finds which hosts have our policy, by the domains that receive mail here and their MX records. */

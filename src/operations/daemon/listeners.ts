@@ -95,7 +95,7 @@ export async function openListeners(
   const api = await RestApi.open({ ...common, log: logs.of('api'), challengeAnswers, database, limits })
   open.push({ stop: (limit) => api.drain(limit) })
   lateSteps.push(() => api.listener.close())
-  await startServices(services, hasDiskSpace)
+  await startServices(services, database, hasDiskSpace)
   const sending = wireSending({ config, clock, served, certificates }, database, services, composing)
   const behind = { logs, database, requests: limits.requests, acceptor: sending.acceptor, composing, receiving, disk }
   const others = await openOtherListeners({ ...common, ...behind }, open)
@@ -181,20 +181,18 @@ function serve(
 
 /** Recovers interrupted work while nothing new is under way, before anything is accepted. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
+  { delivery, receiving, leaderWork, webhooks, broadcasts, sms, doctor, breaker }: Services,
+  { node }: Pick<Database, 'node'>,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   await broadcasts.holdBack()
   await delivery.start()
   await receiving.start()
-  domainChecks.start()
-  await people.start()
   webhooks.start()
   broadcasts.start(hasDiskSpace)
   breaker.start()
-  await imports.start()
-  await exports.start()
-  await sms.start()
+  await leaderWork.start()
+  await sms.start(node)
   doctor.start()
 }
 

@@ -1,6 +1,7 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 
 import type { Database } from '../../base/storage/db/database.js'
+import { type LeaderService, LeaderWork } from '../../base/storage/db/leader-work.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/analysis/inbound-analyzer.js'
 import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
@@ -83,6 +84,8 @@ export interface Services {
   readonly hits: HitRecorder
   readonly sms: SmsService
   readonly doctor: DailyChecks
+  /** What one node does for all. */
+  readonly leaderWork: LeaderWork
   /** Finds our own MTA-STS policy. */
   readonly policies: PolicyFinder
 }
@@ -107,24 +110,36 @@ export async function openServices(
   const hooks = openHooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, ...hooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
-  const housekeeping = registerStop(stopSteps, new Housekeeping(common))
-  await housekeeping.start()
+  const housekeeping = new Housekeeping(common)
   const { delivery } = engines
-  const removals = await openRemovals(common, delivery, stopSteps)
-  const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
-  const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const checking = wireDomainChecks(logAs('domains'), onDomainChanged, stopSteps)
-  const exports = registerStop(stopSteps, openExports({ ...logAs('exports'), disk }, caches))
-  const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
+  const removals = openRemovals(common, delivery, stopSteps)
+  const people = wirePeople({ ...logAs('notices'), delivery })
+  const checking = wireDomainChecks(logAs('domains'), (place: DomainRef) => forgetDomain(caches, place))
+  const exports = openExports({ ...logAs('exports'), disk }, caches)
+  const imports = openImports(logAs('imports'), caches)
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
-  const broadcasts = registerStop(
-    stopSteps,
-    wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
-  )
+  const ofBroadcasts = { ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }
+  const broadcasts = registerStop(stopSteps, wireBroadcasts(ofBroadcasts))
   registerStop(stopSteps, await watchSetBack({ ...common, ...database, ...hooks, delivery, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
-  const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
+  const ofLeader = [housekeeping, checking.domainChecks, people, imports, exports]
+  const leaderWork = registerStop(stopSteps, openLeaderWork(logAs('storage'), removals, ofLeader))
+  stopSteps.push(checking.stopAsking)
+  const work = {
+    ...hooks,
+    people,
+    leaderWork,
+    ...checking,
+    imports,
+    exports,
+    hits,
+    broadcasts,
+    breaker,
+    sms,
+    doctor,
+    disk,
+  }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 
@@ -141,18 +156,25 @@ function openHooks(
 
 type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
 
-async function openRemovals(
-  { database, log, logs }: CommonDeps,
-  delivery: Delivery,
-  stopSteps: StopSteps,
-): Promise<Removals> {
+function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
   const deletedDomains = registerStop(stopSteps, new DeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
   const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
-  await deletedAudiences.resume()
-  await deletedWebhooks.resume()
   return { deletedDomains, deletedAudiences, deletedWebhooks }
+}
+
+/** A removal goes on where it was begun. Those that others have left are resumed by the node that leads. */
+function openLeaderWork(
+  { database: { node }, log }: CommonDeps,
+  { deletedAudiences, deletedWebhooks }: Removals,
+  services: readonly LeaderService[],
+): LeaderWork {
+  const resuming = [deletedAudiences, deletedWebhooks].map((removals) => ({
+    start: () => removals.resume(),
+    stop: async () => undefined,
+  }))
+  return new LeaderWork(node, log, [...resuming, ...services])
 }
 
 function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {

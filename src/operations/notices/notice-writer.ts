@@ -44,17 +44,22 @@ export class NoticeWriter {
   private timer: NodeJS.Timeout | null = null
   private running: Promise<void> | null = null
   private rerunNeeded = false
-  private isStopping = false
+  private isStopping = true
   private isFailing = false
 
   constructor(private readonly deps: NoticeDeps) {}
 
+  /** It may be called again after `stop`. */
   start(): void {
+    this.isStopping = false
     this.timer = setInterval(() => this.wake(), POLL_INTERVAL)
     this.wake()
   }
 
-  /** Starts a run, or another one after the current, because there may be new events. */
+  /**
+   * Starts a run, or another one after the current, because there may be new events. Does nothing before the start, and
+   * while another node writes the notices.
+   */
   wake(): void {
     if (this.isStopping) return
     if (this.running !== null) {

@@ -54,13 +54,15 @@ interface Deps {
 }
 
 export class Housekeeping {
-  private readonly abortController = new AbortController()
+  private abortController = new AbortController()
   private task: ReturnType<typeof startCronTask> | null = null
   private running: Promise<void> | null = null
 
   constructor(private readonly deps: Deps) {}
 
+  /** It may be called again after `stop`. */
   async start(): Promise<void> {
+    if (this.abortController.signal.aborted) this.abortController = new AbortController()
     this.task = startCronTask('17 * * * *', () => void this.run())
     const { clock, database } = this.deps
     const last = Number((await readServiceState(database.read, { key: LAST_RUN }))[0]?.value ?? 0)

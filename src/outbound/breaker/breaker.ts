@@ -57,6 +57,8 @@ interface BreakerDeps extends Store {
   readonly limits: () => BreakerLimits & { readonly enabled: boolean }
   readonly counts: PendingCounts
   readonly broadcasts: BroadcastSwitch
+  /** Only the node that leads judges what is held already. Each judges the scopes of which it has counted something. */
+  readonly leads: () => boolean
   /** The breaker calls this after it has changed hold rules or broadcasts. */
   readonly onHoldsChanged: () => Promise<void>
 }
@@ -122,7 +124,7 @@ export class Breaker {
       if (isMinute) this.promoteActive()
       if (!this.deps.limits().enabled) this.changed.clear()
       await this.judgeChanged()
-      if (isMinute) await this.judgeStates()
+      if (isMinute && this.deps.leads()) await this.judgeStates()
     })
   }
 

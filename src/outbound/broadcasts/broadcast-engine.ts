@@ -5,12 +5,12 @@
  * All state is on disk. A pass takes one step of each broadcast. Each step is one commit that is guarded by the state
  * that was read, so a crash or a change at the same moment neither skips nor repeats a contact. Memory holds only the
  * list of broadcasts that delivery must leave alone. That list takes effect with `wake`, before the entries are held,
- * portion by portion. Broadcasts yield to other mail: while other mail goes out, their chunks are small and far apart.
+ * portion by portion. One node takes the steps of all broadcasts, and each keeps that list. Broadcasts yield to other mail: while other mail goes out, their chunks are small and far apart.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
-import { hasPausedEntries } from '../../records/messages/queue/broadcast-entries.js'
+import { hasEntriesToHold, hasPausedEntries } from '../../records/messages/queue/broadcast-entries.js'
 import type { QueueRunner } from '../delivery/queue-runner.js'
 import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
@@ -18,6 +18,8 @@ import { BroadcastSteps, type StepOptions, type StepResult } from './broadcast-s
 import type { ExpanderDeps } from './contact-expander.js'
 
 export interface EngineDeps extends ExpanderDeps {
+  /** Only the node that leads takes steps. Each leaves the entries of stopped broadcasts alone. */
+  readonly leads: () => boolean
   readonly runner: Pick<QueueRunner, 'offer' | 'stopBroadcast' | 'resumeBroadcast' | 'markDue' | 'isYielding'>
 }
 
@@ -136,6 +138,7 @@ export class BroadcastEngine {
     const isRecheck = this.isRecheckDue
     this.isRecheckDue = false
     this.isWoken = false
+    if (!this.deps.leads()) return this.followStopped()
     const due = await dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
     let hasMore = false
     let turnEnd = performance.now() + TURN_TIME
@@ -148,6 +151,18 @@ export class BroadcastEngine {
       turnEnd = performance.now() + TURN_TIME
     }
     return hasMore
+  }
+
+  /** Does what the steps of the node that leads require of this one. */
+  private async followStopped(): Promise<false> {
+    if (this.stopped.size === 0) return false
+    for (const { id, workspace_id: workspaceId, status } of await this.syncStopped()) {
+      if (status !== 'paused' || this.rested.has(id)) continue
+      if (await hasEntriesToHold(this.deps.read, { broadcastId: id })) continue
+      this.rested.add(id)
+      this.deps.runner.markDue(workspaceId, 0)
+    }
+    return false
   }
 
   /**

@@ -45,7 +45,7 @@ import type { OnTlsResult } from './transport-security/session-result.js'
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps extends Store {
-  readonly node: Pick<NodeState, 'name'>
+  readonly node: Pick<NodeState, 'name' | 'leads'>
   readonly config: Pick<StartSettings, 'service'>
   readonly settings: ReadSettings
   readonly clock: Clock
@@ -104,7 +104,7 @@ export class Delivery {
       newDomains: new NewDomains({ read, clock }),
     })
     this.holdRules = new HoldRuleRunner({
-      ...{ read, commit, clock, log, ownerOf: owners.ownerOf },
+      ...{ read, commit, clock, log, ownerOf: owners.ownerOf, leads: deps.node.leads },
       onReleased: () => this.runner.wake(),
     })
     const { signingKeys, signing, identity } = deps

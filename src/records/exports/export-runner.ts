@@ -51,9 +51,12 @@ const PAGE_SIZE = 500
 type TurnEnd = 'ended' | 'put-back' | 'fault'
 
 export class ExportRunner {
-  private readonly stopController = new AbortController()
+  private stopController = new AbortController()
+  private isStarted = false
   /** The owners in the order of their turns. */
   private readonly waiting = new Map<string, ExportRef[]>()
+  /** The exports that are written, wait, or are tried again. */
+  private readonly known = new Set<string>()
   /** The number of faults of each export that is tried again. */
   private readonly faults = new Map<string, number>()
   private readonly timers = new Set<NodeJS.Timeout>()
@@ -63,9 +66,17 @@ export class ExportRunner {
 
   constructor(private readonly deps: RunnerDeps) {}
 
-  /** Continues the exports that were interrupted. */
+  /** Continues the exports that were interrupted, here or on another node. It may be called again after `stop`. */
   async start(): Promise<void> {
+    if (this.stopController.signal.aborted) this.stopController = new AbortController()
+    this.isStarted = true
     this.refresh()
+    await this.takeUp()
+  }
+
+  /** Takes up exports that another process may have begun. */
+  async takeUp(): Promise<void> {
+    if (!this.isStarted) return
     let page = await listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
     while (page.length > 0) {
       for (const ref of page) this.enqueue(ref)
@@ -74,14 +85,16 @@ export class ExportRunner {
     this.startNext()
   }
 
-  /** Writes an export whose record is stored. */
+  /** Writes an export whose record is stored, unless another node does it. */
   begin(ref: ExportRef): void {
+    if (!this.isStarted) return
     this.enqueue(ref)
     this.startNext()
   }
 
   /** Removes the files of records that are gone. Call it when records have been removed. */
   refresh(): void {
+    if (!this.isStarted) return
     const { log } = this.deps
     this.sweeping = this.sweeping
       .then(() => this.abortGone())
@@ -97,11 +110,15 @@ export class ExportRunner {
   }
 
   async stop(): Promise<void> {
+    this.isStarted = false
     this.stopController.abort()
     this.current?.controller.abort()
     for (const timer of this.timers) clearTimeout(timer)
+    this.timers.clear()
     await this.running
     await this.sweeping
+    this.waiting.clear()
+    this.known.clear()
   }
 
   /** The export that is written may be another one when the read has ended. */
@@ -111,6 +128,8 @@ export class ExportRunner {
   }
 
   private enqueue(ref: ExportRef): void {
+    if (this.known.has(ref.id)) return
+    this.known.add(ref.id)
     const owner = this.ownerOf(ref)
     const list = this.waiting.get(owner) ?? []
     list.push(ref)
@@ -129,6 +148,7 @@ export class ExportRunner {
     this.current = { ref, controller }
     this.running = this.runTurn(ref, controller.signal).then((end) => {
       this.current = null
+      if (end !== 'fault') this.known.delete(ref.id)
       if (end === 'put-back') this.enqueue(ref)
       else if (end === 'fault') this.retryLater(ref)
       else this.faults.delete(ref.id)
@@ -154,6 +174,7 @@ export class ExportRunner {
     if (this.stopController.signal.aborted) return
     const timer = setTimeout(() => {
       this.timers.delete(timer)
+      this.known.delete(ref.id)
       this.begin(ref)
     }, this.deps.retryDelay ?? RETRY_DELAY)
     this.timers.add(timer)

@@ -27,6 +27,7 @@ import type { ForwardRuleCache } from '../../workspaces/domains/forwards/forward
 import type { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
 import type { RecheckRunner } from '../../workspaces/domains/recheck-domains.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import type { ImportRunner } from '../../workspaces/imports/import-runner.js'
 import type { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
 import type { WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
 
@@ -68,6 +69,7 @@ interface ChangedParts extends DomainCaches {
   readonly webhooks: Dispatcher
   readonly broadcasts: BroadcastEngine
   readonly exports: ExportRunner
+  readonly imports: ImportRunner
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedWebhooks: WebhookRemovalRunner
   readonly people: { readonly notices: NoticeWriter; readonly erasures: ErasureRunner }
@@ -185,13 +187,13 @@ export class Changes {
    * resolves. It rejects if something cannot be read now. Calls must not overlap.
    */
   async madeElsewhere(changed: ReadonlySet<FollowedTable>): Promise<void> {
-    const { domainChecks, webhooks, exports, workspaces, delivery, broadcasts } = this.parts
+    const { domainChecks, webhooks, exports, imports, workspaces, delivery, broadcasts } = this.parts
     // A command may have changed anything.
     const has = (...tables: readonly FollowedTable[]): boolean =>
       ['commands' as const, ...tables].some((table) => changed.has(table))
     dropFollowers(this.caches, changed)
     if (has('domains', 'domain_checks')) domainChecks.wake()
-    if (has('webhooks', 'webhook_replays', 'erasures')) webhooks.reload()
+    if (has('webhooks', 'webhook_replays')) webhooks.reload()
     if (has('exports', 'erasures')) exports.refresh()
     if (changed.has('dropped_mail')) delivery.dropMail()
     // All of them begin at once. One that fails does not stop the others.
@@ -200,8 +202,17 @@ export class Changes {
       workspaces.follows.some((table) => changed.has(table)) ? workspaces.reload() : undefined,
       has('queue_acts', 'hold_rules') ? delivery.refresh() : changed.has('due_mail') && delivery.lookAgain(),
       has('broadcasts', 'workspaces') ? broadcasts.recheck() : undefined,
+      has('exports') ? exports.takeUp() : undefined,
+      has('imports') ? imports.takeUp() : undefined,
+      has('erasures') ? this.followErasures() : undefined,
     ])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+
+  /** Ends for each workspace that is closed what this node does for it, and begins to erase it if that is this node's work. */
+  private async followErasures(): Promise<void> {
+    const { people, webhooks } = this.parts
+    for (const workspaceId of await people.erasures.takeUp()) webhooks.closeWorkspace(workspaceId)
   }
 
   private async endRevoked(): Promise<void> {

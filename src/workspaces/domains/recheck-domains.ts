@@ -31,29 +31,32 @@ export interface RecheckDeps extends RotationDeps {
 }
 
 export class RecheckRunner {
-  private readonly abortController = new AbortController()
+  private abortController = new AbortController()
   private running: Promise<void> | null = null
   private again = false
   private timer: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: RecheckDeps) {}
 
-  /** Checks what is due now and then each minute. */
+  /** Checks what is due now and then each minute. It may be called again after `stop`. */
   start(): void {
+    if (this.abortController.signal.aborted) this.abortController = new AbortController()
     // The timer follows the monotonic clock, so a step of the wall clock neither misses a check nor delays one.
     this.timer ??= setInterval(() => this.wake(), CHECK_INTERVAL).unref()
     this.wake()
   }
 
-  /** Checks what is due now. */
+  /** Checks what is due now, unless another node does it. */
   wake(): void {
+    if (this.timer === null) return
     this.again = true
-    if (!this.abortController.signal.aborted) this.running ??= this.recheckUntilDone()
+    this.running ??= this.recheckUntilDone()
   }
 
   async stop(): Promise<void> {
     this.abortController.abort()
     if (this.timer !== null) clearInterval(this.timer)
+    this.timer = null
     await this.running
   }
 

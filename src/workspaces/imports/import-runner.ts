@@ -7,7 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
+import { timeOfUuid } from '../../base/platform/ids.js'
 import type { Log } from '../../base/platform/log.js'
+import { HOUR } from '../../base/platform/time-units.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import type { ImportError } from '../../base/storage/tables/content-tables.js'
@@ -16,6 +19,7 @@ import { failImport, importById, listPendingImports } from './import-records.js'
 import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
 interface RunnerDeps extends ImportDeps {
+  readonly node: Pick<NodeState, 'name'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Names who takes turns: the owner of a workspace. Without it, each workspace takes turns. */
   readonly ownerOf?: (workspaceId: string) => string
@@ -24,47 +28,81 @@ interface RunnerDeps extends ImportDeps {
 }
 
 const MAX_RUNNING = 3
+/** Milliseconds in which a request has surely stored its file. */
+const STORING_TIME = HOUR
 const RETRY_DELAY = 10_000
 const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
 export class ImportRunner {
-  private readonly stopController = new AbortController()
+  private stopController = new AbortController()
+  private isStarted = false
+  /** The imports that run or wait. */
+  private readonly known = new Set<string>()
   /** Imports by owner, in the order of their turns. The imports of a list wait in order. */
   private readonly waiting = new Map<string, ImportRef[]>()
   private readonly running = new Map<string, Promise<void>>()
 
   constructor(private readonly deps: RunnerDeps) {}
 
-  /** Resumes imports that were cut off. No request may store a file before it resolves. */
+  /**
+   * Resumes imports that were cut off, here or on another node. Unless other nodes take requests too, no request may store
+   * a file before it resolves. It may be called again after `stop`.
+   */
   async start(): Promise<void> {
+    if (this.stopController.signal.aborted) this.stopController = new AbortController()
+    this.isStarted = true
     const { read, log } = this.deps
-    let page = await listPendingImports(read, { after: '', limit: PAGE_SIZE })
-    while (page.length > 0) {
-      for (const importRef of page) this.enqueue(importRef)
-      page = await listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
-    }
+    await this.listPending()
     const isUnderWay = async (importRef: ImportRef): Promise<boolean> =>
-      (await importById(read, importRef))[0]?.status === 'processing'
+      this.mayBeStored(importRef) || (await importById(read, importRef))[0]?.status === 'processing'
     await removeOrphanImports(this.deps, isUnderWay, this.stopController.signal).catch((err: unknown) =>
       log.error({ err }, 'files of finished imports cannot be removed now'),
     )
     this.startNext()
   }
 
-  /** Runs an import whose file is on disk. */
+  /** Takes up imports whose requests another process may have taken. */
+  async takeUp(): Promise<void> {
+    if (!this.isStarted) return
+    await this.listPending()
+    this.startNext()
+  }
+
+  /** Runs an import whose file is on disk, unless another node does it. */
   begin(importRef: ImportRef): void {
+    if (!this.isStarted) return
     this.enqueue(importRef)
     this.startNext()
   }
 
   /** Stops each import after its present commit. */
   async stop(): Promise<void> {
+    this.isStarted = false
     this.stopController.abort()
     await Promise.all(this.running.values())
+    this.waiting.clear()
+    this.known.clear()
+  }
+
+  /** Another node may be storing the file at this moment. */
+  private mayBeStored({ id }: ImportRef): boolean {
+    const { node, clock } = this.deps
+    return node.name !== '' && (timeOfUuid(id) ?? 0) > clock() - STORING_TIME
+  }
+
+  private async listPending(): Promise<void> {
+    const { read } = this.deps
+    let page = await listPendingImports(read, { after: '', limit: PAGE_SIZE })
+    while (page.length > 0) {
+      for (const importRef of page) this.enqueue(importRef)
+      page = await listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
+    }
   }
 
   private enqueue(importRef: ImportRef): void {
+    if (this.known.has(importRef.id)) return
+    this.known.add(importRef.id)
     const owner = this.deps.ownerOf?.(importRef.workspaceId) ?? importRef.workspaceId
     const list = this.waiting.get(owner) ?? []
     list.push(importRef)
@@ -79,6 +117,7 @@ export class ImportRunner {
       if (importRef === undefined) continue
       const run = runToEnd(this.deps, importRef, this.stopController.signal).finally(() => {
         this.running.delete(owner)
+        this.known.delete(importRef.id)
         this.startNext()
       })
       this.running.set(owner, run)

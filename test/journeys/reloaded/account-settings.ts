@@ -126,6 +126,7 @@ async function openBreaker({ t, settings, next }: ReloadedDaemon): Promise<Judge
   const counts = new PendingCounts({ clock: () => now, isSimulated: () => false, ownerOf: (id) => `owner of ${id}` })
   const nothing = { sql: 'delete from breaker_counts where 0', parameters: [] }
   const breaker = new Breaker({
+    leads: () => true,
     ...{
       read,
       commit,

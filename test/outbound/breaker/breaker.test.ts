@@ -57,6 +57,7 @@ async function openBench(t: Test) {
   const settings = { ...limits }
   const open = (): Breaker =>
     new Breaker({
+      leads: () => true,
       ...{ read: database.read, commit: database.commit, clock: () => bench.now, counts, broadcasts },
       ...{
         limits: () => settings,

@@ -51,6 +51,7 @@ async function openBench(
   const open: Bench['open'] = async (more = {}) => {
     stopped.clear()
     const engine = new BroadcastEngine({
+      leads: () => true,
       read,
       commit,
       clock: () => clock.now,

@@ -1,6 +1,7 @@
 /** Imports that continue after their request: interruption, resumption without duplicate rows, and what ends them. */
 import t, { type Test } from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
+import { loneNode } from '../../../src/base/storage/db/node-state.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
@@ -49,7 +50,7 @@ function runnerOf(
 ): ImportRunner & { readonly errors: readonly unknown[] } {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
-  const runner = new ImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
+  const runner = new ImportRunner({ node: loneNode, read, commit, clock: () => 5_000, log, retryDelay: 5 })
   t.teardown(() => runner.stop())
   return Object.assign(runner, { errors })
 }
@@ -136,7 +137,7 @@ t.test('an import waits while the disk takes no writes; any other fault ends it 
   }
   const place = await startImport(database, contacts, 1_001)
   const runner = runnerOf(t, database, full)
-  runner.begin(place)
+  await runner.start()
   t.match(await over(database, place), { status: 'completed', done: 1_001 })
   t.equal(runner.errors.length, 5)
 
@@ -146,7 +147,7 @@ t.test('an import waits while the disk takes no writes; any other fault ends it 
       ? Promise.reject(new Error('odd'))
       : database.commit(writes),
   )
-  broken.begin(other)
+  await broken.start()
   const row = await over(database, other)
   t.match(row, { status: 'failed', done: 0, report: null, finished_at: 5_000 })
   t.same(JSON.parse(row.error ?? ''), { kind: 'internal', message: 'internal error' })
@@ -180,7 +181,7 @@ t.test('the running imports of a workspace are limited, and run one after the ot
 t.test('closing a workspace ends its imports at once, without a row after it or anything left', async (t) => {
   for (const options of [contacts, suppressions]) {
     const { database } = await createDatabase(t)
-    const place = await startImport(database, options, 5_000)
+    await startImport(database, options, 5_000)
     let rowsAtTheEnd = -1
     let commits = 0
     const closing: Commit = async (writes) => {
@@ -192,7 +193,7 @@ t.test('closing a workspace ends its imports at once, without a row after it or 
       return database.commit(writes)
     }
     const runner = runnerOf(t, database, closing)
-    runner.begin(place)
+    await runner.start()
     await waitUntil(
       'the import has ended',
       async () => rowsAtTheEnd > -1 && (await count(database, 'import_chunks')) === 0,

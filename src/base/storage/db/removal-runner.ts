@@ -28,7 +28,10 @@ export class RemovalRunner<Deleted> {
 
   constructor(private readonly deps: RemovalRunnerDeps<Deleted>) {}
 
-  /** Resumes the removals that the last stop interrupted. Call it once, before the first deletion. */
+  /**
+   * Resumes the removals that a stop interrupted. Call it before the first deletion, and when another node has ended,
+   * whose removals may be left.
+   */
   async resume(): Promise<void> {
     for (const deleted of await this.deps.listPending()) void this.start(deleted)
   }

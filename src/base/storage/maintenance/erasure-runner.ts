@@ -3,7 +3,7 @@
  *
  * Work that was under way when a workspace was closed, such as a delivery or a message being received, may
  * still write rows of it. The workspace therefore stays marked, and a second pass an hour later removes
- * those rows. At a start nothing is under way, so one pass completes each interrupted erasure.
+ * those rows. At the start of the only daemon nothing is under way, so one pass completes each interrupted erasure.
  */
 import type { Log } from '../../platform/log.js'
 import type { Database } from '../db/database.js'
@@ -14,7 +14,7 @@ const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000
 
 interface ErasureRunnerDeps {
-  readonly database: Pick<Database, 'read' | 'commit' | 'files'>
+  readonly database: Pick<Database, 'read' | 'commit' | 'files' | 'node'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Unsettled rows may have left the queue. */
   readonly onPassEnd: (workspaceId: string) => void
@@ -23,27 +23,51 @@ interface ErasureRunnerDeps {
 type Pass = 'first' | 'last'
 
 export class ErasureRunner {
-  private readonly stopped = new AbortController()
+  private stopped = new AbortController()
+  /** Whose erasure is under way or waits for its last pass. */
+  private readonly known = new Set<string>()
+  private isStarted = false
   private readonly timers = new Set<NodeJS.Timeout>()
   private running: Promise<void> = Promise.resolve()
 
   constructor(private readonly deps: ErasureRunnerDeps) {}
 
-  /** Resumes what the last stop interrupted. */
+  /** Resumes what the last stop interrupted, here or on another node. It may be called again after `stop`. */
   async start(): Promise<void> {
-    for (const { id } of await listClosedWorkspaces(this.deps.database.read, {})) this.queuePass(id, 'last')
+    if (this.stopped.signal.aborted) this.stopped = new AbortController()
+    this.isStarted = true
+    const { read, node } = this.deps.database
+    // Other nodes may still write rows of them.
+    const pass = node.name === '' ? 'last' : 'first'
+    for (const { id } of await listClosedWorkspaces(read, {})) this.add(id, pass)
   }
 
-  /** Call it once the closing is on disk. */
+  /** Call it once the closing is on disk. Another node erases the workspace if this one is not started. */
   begin(workspaceId: string): void {
-    this.queuePass(workspaceId, 'first')
+    this.add(workspaceId, 'first')
+  }
+
+  /** Call it when another process may have closed a workspace. Resolves to all closed workspaces that are being erased. */
+  async takeUp(): Promise<readonly string[]> {
+    const closed = await listClosedWorkspaces(this.deps.database.read, {})
+    for (const { id } of closed) this.add(id, 'first')
+    return closed.map(({ id }) => id)
   }
 
   /** Resolves after the commit under way. */
   async stop(): Promise<void> {
     this.stopped.abort()
+    this.isStarted = false
     for (const timer of this.timers) clearTimeout(timer)
+    this.timers.clear()
     await this.running
+    this.known.clear()
+  }
+
+  private add(workspaceId: string, pass: Pass): void {
+    if (!this.isStarted || this.known.has(workspaceId)) return
+    this.known.add(workspaceId)
+    this.queuePass(workspaceId, pass)
   }
 
   private schedulePass(milliseconds: number, workspaceId: string, pass: Pass): void {
@@ -67,8 +91,10 @@ export class ErasureRunner {
       await eraseWorkspace(database, workspaceId, signal)
       await purgeSpool(database, signal)
       await purgeLog(database, signal)
-      if (pass === 'last') await database.commit([endErasure({ id: workspaceId })])
-      else this.schedulePass(LAST_PASS_DELAY, workspaceId, 'last')
+      if (pass === 'last') {
+        await database.commit([endErasure({ id: workspaceId })])
+        this.known.delete(workspaceId)
+      } else this.schedulePass(LAST_PASS_DELAY, workspaceId, 'last')
       log.info({ workspace: workspaceId, pass }, 'a deleted workspace is erased')
     } catch (err) {
       if (signal.aborted) return

@@ -73,9 +73,9 @@ export interface MakeAttemptDeps extends AttemptParts {
 }
 
 /**
- * Resolves to `changed` if a hold rule matches, no attempt may begin now, the broadcast was stopped, the recipient no longer wants the message,
- * or the entry was held, removed, leased by another process, or postponed. Resolves to `waits` if the entry was put
- * back until its host has room.
+ * Resolves to `changed` if a hold rule matches, no attempt may begin now, the broadcast was stopped, the recipient no
+ * longer wants the message, or the entry was held, removed, leased by another process, or postponed. Resolves to
+ * `waits` if the entry was put back until its host has room.
  */
 export async function makeAttempt(
   turn: AttemptTurn,

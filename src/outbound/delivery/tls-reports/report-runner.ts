@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import type { Log } from '../../../base/platform/log.js'
 import { DAY } from '../../../base/platform/time-units.js'
+import type { NodeState } from '../../../base/storage/db/node-state.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
 import { dateOf, startOfDay } from './report-day.js'
 import {
@@ -27,6 +28,8 @@ import { type SendReportDeps, takeReportStep } from './send-report.js'
 /** Milliseconds between two looks at the clock, and between two runs. */
 const LOOK_INTERVAL = 1_000
 const RUN_INTERVAL = 60_000
+/** Milliseconds in which every node has stored what it has counted. */
+const FLUSH_TIME = 5 * RUN_INTERVAL
 /** Milliseconds after midnight within which reports begin to be sent. */
 const SPREAD = 4 * 3_600_000
 /** Milliseconds for which settled reports are listed. */
@@ -39,6 +42,7 @@ const REMOVE_PORTION = 50
 interface RunnerDeps extends Omit<SendReportDeps, 'log'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly counter: Pick<TlsResultCounter, 'flush'>
+  readonly node: Pick<NodeState, 'name' | 'leads'>
   /** Returns `outbound.tls_reports`. */
   readonly isEnabled: () => boolean
 }
@@ -75,8 +79,10 @@ export class TlsReportRunner {
 
   private async run(): Promise<void> {
     try {
-      await this.deps.counter.flush()
-      if (this.deps.isEnabled()) await this.plan()
+      const { counter, node, isEnabled } = this.deps
+      await counter.flush()
+      if (!node.leads()) return
+      if (isEnabled()) await this.plan()
       await this.sendDue()
       await this.removeOld()
       this.isFailing = false
@@ -87,10 +93,13 @@ export class TlsReportRunner {
     }
   }
 
-  /** Plans the days that have ended. Their sessions are stored, because the counter was flushed after their end. */
+  /**
+   * Plans the days that have ended. Their sessions are stored, because the counter was flushed after their end; those of
+   * other nodes are stored some minutes later.
+   */
   private async plan(): Promise<void> {
-    const { read, clock } = this.deps
-    const today = dateOf(clock())
+    const { read, clock, node } = this.deps
+    const today = dateOf(clock() - (node.name === '' ? 0 : FLUSH_TIME))
     for (;;) {
       const [next] = await firstDayBetween(read, { after: await readLastPlanned(read), before: today })
       if (next === undefined || this.isStopping) return

@@ -10,6 +10,7 @@ import {
 } from '../../../base/platform/dns/resolver.js'
 import type { Log } from '../../../base/platform/log.js'
 import { version } from '../../../base/platform/version.js'
+import type { NodeState } from '../../../base/storage/db/node-state.js'
 import type { TlsSessionResult } from '../hosts/tls-result.js'
 import { MailboxLimit } from './mailbox-limit.js'
 import { createReportPost } from './post-report.js'
@@ -21,6 +22,7 @@ interface TlsReportsDeps extends Pick<SendReportDeps, 'read' | 'commit' | 'clock
   readonly config: StartSettings
   readonly settings: ReadSettings
   readonly log: Log
+  readonly node: Pick<NodeState, 'name' | 'leads'>
   /** Null if the configured servers are asked. */
   readonly resolver: (Resolver & RecordResolver) | null
   /** PEM certificates that verify receivers. Undefined if the system's are used. */

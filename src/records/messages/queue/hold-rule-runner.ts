@@ -26,6 +26,8 @@ const CHECK_INTERVAL = 1_000
 const PORTIONS_OF_WAKE = 20
 
 interface HoldRuleDeps extends Store {
+  /** Only the node that leads holds what waits and releases what was held. Each judges the entries that it attempts. */
+  readonly leads: () => boolean
   readonly clock: Clock
   readonly log: Log
   /** Returns the owner of a workspace, for rules that hold all workspaces of an owner. */
@@ -90,7 +92,8 @@ export class HoldRuleRunner {
     this.match = lasting.length === 0 ? null : compileHoldRules(lasting, this.deps.ownerOf)
     this.firstEnd = Math.min(...lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
     this.needsWork = rules.length > lasting.length || lasting.some(({ cursor }) => cursor !== null)
-    if (this.needsWork && this.working === null && this.timer !== null && !this.isStopping) this.working = this.work()
+    const mayWork = this.timer !== null && !this.isStopping && this.deps.leads()
+    if (this.needsWork && this.working === null && mayWork) this.working = this.work()
   }
 
   /** Returns the rule that holds the entry of an email from this sender, or null. */
@@ -117,9 +120,13 @@ export class HoldRuleRunner {
     await this.working
   }
 
+  private get mayGoOn(): boolean {
+    return !this.isStopping && this.deps.leads()
+  }
+
   private async work(): Promise<void> {
     try {
-      while (this.needsWork && !this.isStopping) {
+      while (this.needsWork && this.mayGoOn) {
         this.needsWork = false
         for (const rule of await allHoldRules(this.deps.read, {})) await this.applyRule(rule)
       }
@@ -148,7 +155,7 @@ export class HoldRuleRunner {
   }
 
   private async holdWaiting(rule: HoldRule, from: string): Promise<void> {
-    for (let after: string | null = from; after !== null && !this.isStopping; ) {
+    for (let after: string | null = from; after !== null && this.mayGoOn; ) {
       const { writes, next }: Awaited<ReturnType<typeof holdNextEntries>> = await holdNextEntries(
         this.deps.read,
         rule,
@@ -163,7 +170,7 @@ export class HoldRuleRunner {
   private async release(rule: HoldRule): Promise<void> {
     const { read, commit, onReleased } = this.deps
     for (let portion = 1; await holdsEntries(read, rule); portion += 1) {
-      if (this.isStopping) return
+      if (!this.mayGoOn) return
       const wakes = portion % PORTIONS_OF_WAKE === 0
       await commit([releaseNextEntries(rule), ...(wakes ? [countChange('due_mail')] : [])])
       if (wakes) onReleased()

@@ -14,6 +14,7 @@ import type { Log } from '../../../base/platform/log.js'
 import type { RandomSource } from '../../../base/platform/random.js'
 import { readAuthorities } from '../../../base/platform/tls-files.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import type { NodeState } from '../../../base/storage/db/node-state.js'
 import { ReceiptApplier } from '../apply-receipt.js'
 import { CodeChecker, type CodeCheckerDeps } from '../check-code.js'
 import { deriveCodeKey } from '../code-hash.js'
@@ -27,6 +28,9 @@ import { CodeSender, type CodeSenderDeps } from '../send-code.js'
 import { SendCharger } from '../send-limits.js'
 import { SmppProvider } from '../smpp/smpp-provider.js'
 import { countSent } from '../sms-usage.js'
+
+/** Milliseconds after which the sending of a code has surely ended. */
+const SENDING_TIME = 60_000
 
 interface SmsServiceDeps extends Pick<CodeSenderDeps, 'onSend'>, Pick<CodeCheckerDeps, 'onCheck'> {
   readonly config: StartSettings
@@ -78,11 +82,13 @@ export class SmsService {
   }
 
   /** Ends codes that a crash interrupted while they were sent. Call it before anything is sent. */
-  async start(): Promise<void> {
+  async start(node: Pick<NodeState, 'name'>): Promise<void> {
     const { settings, log, database, clock } = this.deps
     warnOfSettings(settings(), log)
-    // All of them, also if the clock was set back since.
-    await recoverCodes({ ...database, log }, { before: Number.MAX_SAFE_INTEGER, now: clock() })
+    const now = clock()
+    // All of them, also if the clock was set back since, unless another node may be sending one.
+    const before = node.name === '' ? Number.MAX_SAFE_INTEGER : now - SENDING_TIME
+    await recoverCodes({ ...database, log }, { before, now })
   }
 
   applyReceipt(receipt: Receipt): ReturnType<ReceiptApplier['apply']> {

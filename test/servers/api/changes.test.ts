@@ -89,7 +89,7 @@ t.test('a command may have changed anything', async (t) => {
 
 t.test('an act that another process has counted is found', async (t) => {
   const { database, openAgain } = await temporaryDatabase(t)
-  const changes = new TableChanges(database.read)
+  const changes = new TableChanges(database.read, [])
   const found: (readonly string[])[] = []
   const look = () => changes.follow(async (changed) => void found.push([...changed]))
   await look()

@@ -62,7 +62,8 @@ t.test('a row that is added, changed or removed counts as a change of its table,
   for (const table of followedTables) {
     const key = (await columnsOf(read, table)).find(({ pk }) => pk > 0)?.name ?? 'id'
     const given = table === 'service_state' ? { key: 'operator_workspace' } : {}
-    const withSubject = (which: typeof table): readonly string[] => (table === which ? [table, 'dropped_mail'] : [table])
+    const withSubject = (which: typeof table): readonly string[] =>
+      table === which ? [table, 'dropped_mail'] : [table]
     await commit([await toRow(table, given)])
     t.same(await changedIn(changes), withSubject('erasures'), `${table}: added`)
     await commit([{ sql: `update ${table} set ${decisive[table] ?? `${key} = ${key}`}`, parameters: [] }])

@@ -12,8 +12,8 @@ import type { ReportedDomain } from '../../../../src/inbound/receiving/domain-re
 import { summarizeReports } from '../../../../src/inbound/receiving/domain-reports/summarize-reports.js'
 import { storeInbound, unprocessedById } from '../../../../src/records/messages/inbound/inbound-email.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { testNode } from '../../../helpers/database/test-engine.js'
 import { rowOf } from '../../../helpers/database/rows.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { inboundMail } from '../../../helpers/mail/inbound-mail.js'
 
 const DAY = 86_400_000

@@ -17,8 +17,8 @@ import { suppress } from '../../../../src/records/suppressions/suppressions.js'
 import { sentBroadcast } from '../../../helpers/database/broadcast.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
-import { testNode } from '../../../helpers/database/test-engine.js'
 import { rowOf } from '../../../helpers/database/rows.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 
 interface Fixture {
   readonly database: Database
@@ -222,9 +222,7 @@ const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry)
   ['deferred', ({ id }) => [deferEntry({ id, at: 9_000, noticed: 0, lastResponse: '451 later' })]],
   [
     'leased',
-    ({ id, attempts, next_attempt_at: dueAt }) => [
-      leaseEntry({ id, node: testNode, attempts, dueAt, until: 9_000 }),
-    ],
+    ({ id, attempts, next_attempt_at: dueAt }) => [leaseEntry({ id, node: testNode, attempts, dueAt, until: 9_000 })],
   ],
   ['removed', ({ id }) => [removeEntry({ id })]],
 ]

@@ -58,9 +58,9 @@ const ofWorkspace = (id: string, at = 2000): InboundContent & { id: string; work
   ...content,
 })
 const waiting = async ({ read }: Database): Promise<string[]> =>
-  (await unprocessedOfWorkspace(read, { node: testNode, workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 })).map(
-    ({ id }) => id,
-  )
+  (
+    await unprocessedOfWorkspace(read, { node: testNode, workspaceId: 'ws_1', afterTime: 0, afterId: '', limit: 10 })
+  ).map(({ id }) => id)
 
 t.test('feedback before processing is kept', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -81,9 +81,15 @@ t.test('a stored message waits until it is processed, once', async (t) => {
   ])
   t.same(await waiting(database), ['c', 'a', 'b'], 'the oldest first')
   t.same(
-    (await unprocessedOfWorkspace(read, { node: testNode, workspaceId: 'ws_1', afterTime: 1000, afterId: 'a', limit: 10 })).map(
-      ({ id }) => id,
-    ),
+    (
+      await unprocessedOfWorkspace(read, {
+        node: testNode,
+        workspaceId: 'ws_1',
+        afterTime: 1000,
+        afterId: 'a',
+        limit: 10,
+      })
+    ).map(({ id }) => id),
     ['b'],
   )
   t.match(await inboundById(read, place('a')), [

@@ -23,6 +23,7 @@ import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from '
 import { readFolderId } from './folder-id.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
+import { NodeWork } from './node-work.js'
 import { openStorage } from './open-storage.js'
 import type { ServedRoutes } from './serve-routes.js'
 import { openServices, type Services } from './services.js'
@@ -76,6 +77,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     if (options.loadsAhead === true) await services.receiving.loadAhead()
     const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
     const { delivery } = services
+    followNode(services, database, logs.of('storage'), stopSteps)
     await startCertificates(certificates, options, { database, delivery, listeners }, stopSteps)
     const parts = { database, services, listeners, listCertificates: () => certificates.listServed() }
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
@@ -100,6 +102,17 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     await stop()
     throw error
   }
+}
+
+function followNode(
+  { delivery, receiving }: Services,
+  { node }: Database,
+  log: ConstructorParameters<typeof NodeWork>[0]['log'],
+  stopSteps: StopSteps,
+): void {
+  const work = new NodeWork({ node, delivery, receiving, log })
+  work.start()
+  stopSteps.push(() => work.stop())
 }
 
 /** Puts what other processes have changed in force, until the listeners and the services have stopped. */

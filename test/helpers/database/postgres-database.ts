@@ -119,7 +119,7 @@ export async function openTestPostgres(
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    ...{ holder, node, isShared: true, clock: systemClock },
+    ...{ holder, node, clock: systemClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (onTaken !== undefined) onTaken(error)

@@ -14,7 +14,7 @@ import type { PipelinedConnection } from './pipelined-connection.js'
 import { checkRows } from './write-errors.js'
 import { identifyWriter } from './writer-identity.js'
 
-export const OCCUPIED =
+const OCCUPIED =
   'node.name: another living daemon of this name works on the database: stop that one, or name this node otherwise'
 
 /** The row of a writer. */
@@ -54,9 +54,6 @@ const advance = checkRows(
     where node = $2 and place = $3 and epoch = $4`,
   1,
 )
-
-/** Another node that lives. Several nodes cannot share a database yet. */
-export const findOtherNode = `select node from fence where node <> $1 and holder <> '' and beat > now() - interval '10 seconds' limit 1`
 
 const release = `update fence set holder = '', beat = now() where node = $1 and place = $2 and epoch = $3`
 

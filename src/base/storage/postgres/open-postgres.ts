@@ -20,7 +20,7 @@ import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
 import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
-import { Fence, type FencePlace, findOtherNode, OCCUPIED } from './fence.js'
+import { Fence, type FencePlace } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import { Membership } from './membership.js'
 import { readNodes } from './node-rows.js'
@@ -51,8 +51,6 @@ interface DaemonOptions extends PostgresOptions {
   readonly holder: string
   /** The name of this daemon among those that work on the database. */
   readonly node: string
-  /** Nodes of other names may work on the database too. */
-  readonly isShared?: boolean
   /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
   readonly maxWait?: number
   readonly clock: Clock
@@ -140,9 +138,8 @@ async function readColumnTypes(connection: PipelinedConnection): Promise<ColumnT
 /** From now on the data is no mere copy of an SQLite database. */
 async function beginWork(
   connection: PipelinedConnection,
-  { settings: { schema }, node, holder, isShared = false, maxWait = TAKE_WAIT }: DaemonOptions,
+  { settings: { schema }, node, holder, maxWait = TAKE_WAIT }: DaemonOptions,
 ): Promise<Fence> {
-  if (!isShared) await refuseOtherNode(connection, node, maxWait)
   const fence = await takeFence(connection, { node, place: 0 }, holder, maxWait)
   const [, copies] = await connection.run([forgetCopy, findUnfinishedCopy])
   // One that began a moment ago. It finds the fence, and fails.
@@ -164,16 +161,6 @@ async function takeFence(
       if (!(error instanceof DatabaseTaken) || performance.now() > end) throw error
       await pause(TAKE_PAUSE)
     }
-  }
-}
-
-async function refuseOtherNode(connection: PipelinedConnection, node: string, maxWait: number): Promise<void> {
-  const end = performance.now() + maxWait
-  for (;;) {
-    const [found] = await connection.run([{ sql: findOtherNode, parameters: [node] }])
-    if (found?.rows.length === 0) return
-    if (performance.now() > end) throw new DatabaseTaken(OCCUPIED)
-    await pause(TAKE_PAUSE)
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * Runs alone: its processes share a server.
  */
+import { spawn } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,10 +12,11 @@ import { Agent, request } from 'undici'
 import { PostgresServers } from '../../src/base/storage/postgres/connect.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { settingsOf, stopServer, temporaryPostgres } from '../helpers/database/postgres-database.js'
+import { plainNode } from '../helpers/programs/plain-node.js'
 import { withoutPostgres } from '../helpers/programs/postgres.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { configure, type Daemon, type Installation, runCommand, runForJson, serve } from './support/program.js'
+import { configure, type Daemon, type Installation, runCommand, runForJson, serve, waitForExit } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
 
 t.teardown(stopServer)
@@ -210,5 +212,8 @@ t.test('a change that nodes cannot share is refused while another version works'
   const cluster = await Cluster.open(t)
   const program = buildNext(t, '0002-notes', 'create table notes (id text primary key) strict')
   await serve(t, cluster.install('one'))
-  await t.rejects(serve(t, cluster.install('two'), { program }), /0002-notes needs all other nodes to be stopped: one/)
+  const child = spawn('env', plainNode(program, 'serve', '--config', cluster.install('two').file))
+  const { status, stderr } = await waitForExit(child)
+  t.equal(status, 1)
+  t.match(stderr, /^posthorn: the migration 0002-notes needs all other nodes to be stopped: one \(0.*$/m)
 })

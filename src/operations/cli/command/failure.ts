@@ -7,6 +7,7 @@ import {
   DevelopmentDatabase,
   EarlierDatabase,
   NewerDatabase,
+  OtherVersions,
   UnfinishedCopy,
 } from '../../../base/storage/db/schema-errors.js'
 import { LostBytes, StorageFault } from '../../../base/storage/db/write.js'
@@ -16,7 +17,7 @@ import { adviseUser, currentUser, startedAsRoot } from './process-user.js'
 
 const fixableErrors = [
   ...[Refusal, CommandFailed, DataFolderHeld, LostBytes, ConnectionSettingsError],
-  ...[DatabaseTaken, DevelopmentDatabase, EarlierDatabase, NewerDatabase, UnfinishedCopy],
+  ...[DatabaseTaken, DevelopmentDatabase, EarlierDatabase, NewerDatabase, OtherVersions, UnfinishedCopy],
 ]
 
 interface Failure {

@@ -43,7 +43,7 @@ class Node {
     for (const use of PORTS) ports[use] = await freePort()
     const relays = []
     for (const port of servers) relays.push(await openRelay(port))
-    const own = join(folder, name)
+    const own = join(folder, `node-${name}`)
     mkdirSync(own)
     return new Node(name, { at, folder: own, ports, relays, database })
   }

@@ -2,8 +2,8 @@
 
 import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { maxSlots } from '../../base/storage/db/slots.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { maxSlots } from '../../base/storage/db/slots.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables/breaker-tables.js'
 import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'

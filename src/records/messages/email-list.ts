@@ -95,7 +95,17 @@ const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 )
 
 const broadcastColumns = [
-  ...(['recipients', 'scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const),
+  ...([
+    'recipients',
+    'scheduled',
+    'queued',
+    'sent',
+    'delivered',
+    'bounced',
+    'failed',
+    'cancelled',
+    'complained',
+  ] as const),
 ]
 
 const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>

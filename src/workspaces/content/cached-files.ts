@@ -98,7 +98,11 @@ interface FileRoom {
 }
 
 /** Appends a chunk in one commit. */
-export function appendChunk(file: FileRef, { place, bytes }: FileChunk, { owner, maxBytes }: FileRoom): readonly Write[] {
+export function appendChunk(
+  file: FileRef,
+  { place, bytes }: FileChunk,
+  { owner, maxBytes }: FileRoom,
+): readonly Write[] {
   const { workspaceId, key } = file
   return takeTurn(`files of ${owner}`, [
     growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),

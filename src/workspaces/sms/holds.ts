@@ -89,20 +89,17 @@ export const insertHold = prepareWrite<Omit<PrefixHold, 'released_at'> & { since
 }, 1)
 
 /** Adds to a bucket of `usage`. Misses if the prefix is held in the workspace `sender`, or in another of its owner. */
-export const addUnlessHeld = prepareWrite<UsageRow & { sender: string; prefix: string; now: number }>(
-  (builder) => {
-    const { db, slot } = builder
-    const hold = db
-      .selectFrom('sms_holds')
-      .select('held_at')
-      .where('workspace_id', 'in', selectSameOwner(slot('sender')))
-      .where('prefix', '=', slot('prefix'))
-      .where('until_at', '>', slot('now'))
-      .where('released_at', 'is', null)
-    return addIf(builder, sql<boolean>`not exists ${hold}`)
-  },
-  1,
-)
+export const addUnlessHeld = prepareWrite<UsageRow & { sender: string; prefix: string; now: number }>((builder) => {
+  const { db, slot } = builder
+  const hold = db
+    .selectFrom('sms_holds')
+    .select('held_at')
+    .where('workspace_id', 'in', selectSameOwner(slot('sender')))
+    .where('prefix', '=', slot('prefix'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null)
+  return addIf(builder, sql<boolean>`not exists ${hold}`)
+}, 1)
 
 const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
   db

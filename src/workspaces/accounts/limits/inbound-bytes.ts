@@ -15,10 +15,10 @@ import { sql } from 'kysely'
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { maxSlots } from '../../../base/storage/db/slots.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../../base/storage/db/same-owner.js'
 import { OPERATOR_WORKSPACE_KEY } from '../../../base/storage/db/service-state.js'
+import { maxSlots } from '../../../base/storage/db/slots.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import { INBOUND_RECORD_BYTES } from '../../../base/storage/schema/inbound.js'
@@ -191,5 +191,7 @@ const requireSum = prepareWrite<{
         .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
         .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
     )
-    .onConflict((conflict) => conflict.columns(['workspace_id', 'slot']).doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }))
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'slot']).doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }),
+    )
 }, 1)

@@ -126,7 +126,9 @@ export class EmailCharger {
     const bounds = boundsOf(quotas, now)
     const addBounded = (await this.farBounds.areFar(owner, bounds, now)) ? addWithinFarBounds : addWithinBounds
     return {
-      writes: buildRows(owner, quotas, now).map((row, place) => (place === 0 ? addBounded(row, bounds) : addUsage(row))),
+      writes: buildRows(owner, quotas, now).map((row, place) =>
+        place === 0 ? addBounded(row, bounds) : addUsage(row),
+      ),
       findRefusal: (batch) => findFirstRefusal(this.read, owner, quotas, batch, now),
     }
   }

@@ -27,22 +27,23 @@ interface HeldSlice {
 }
 
 /** A page of the counts of all kinds, in the order of the key. */
-const countsAfter = prepareRead<Pick<UsageRow, 'workspace_id' | 'kind' | 'bucket'> & { slot: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('usage')
-    .select(['workspace_id', 'kind', 'bucket', 'slot', 'count'])
-    .where((eb) =>
-      eb(
-        eb.refTuple('workspace_id', 'kind', 'bucket', 'slot'),
-        '>',
-        eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket'), slot('slot')),
-      ),
-    )
-    .orderBy('workspace_id')
-    .orderBy('kind')
-    .orderBy('bucket')
-    .orderBy('slot')
-    .limit(PAGE_SIZE),
+const countsAfter = prepareRead<Pick<UsageRow, 'workspace_id' | 'kind' | 'bucket'> & { slot: number }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('usage')
+      .select(['workspace_id', 'kind', 'bucket', 'slot', 'count'])
+      .where((eb) =>
+        eb(
+          eb.refTuple('workspace_id', 'kind', 'bucket', 'slot'),
+          '>',
+          eb.tuple(slot('workspace_id'), slot('kind'), slot('bucket'), slot('slot')),
+        ),
+      )
+      .orderBy('workspace_id')
+      .orderBy('kind')
+      .orderBy('bucket')
+      .orderBy('slot')
+      .limit(PAGE_SIZE),
 )
 
 export class DailyRequests {

@@ -2,7 +2,12 @@
 import { CACHED_FILE_ROW_BYTES } from '../../schema/content.js'
 import { addToPresentRows, addToRows, createStatementTrigger, type Parts, type Totals } from './statement-triggers.js'
 
-const bytesOf = (query: string): Parts => ({ table: 'cached_file_totals', key: ['workspace_id'], sums: ['bytes'], query })
+const bytesOf = (query: string): Parts => ({
+  table: 'cached_file_totals',
+  key: ['workspace_id'],
+  sums: ['bytes'],
+  query,
+})
 
 export const cachedFileTotals: Totals = {
   replaces: ['cached_files_come', 'cached_files_grow', 'cached_files_go'],

@@ -1,6 +1,6 @@
 /**
- * Locks before anything else in a batch what other writers need too, so that batches never wait for each other in a circle:
- * first its turns (`Write.turn`), then the rows that other nodes change, each kind in the order of its keys.
+ * Locks first in a batch what other writers need too, so that batches never wait for each other in a circle. The turns of
+ * the batch (`Write.turn`) come first, and then the rows that other nodes change, each kind in the order of its keys.
  *
  * A request changes rows in an order of its own: one that settles a message begins with the recipient and ends with the
  * email, and one that cancels goes the other way. To sort the requests of a batch would order the rows of different

@@ -8,7 +8,6 @@ import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { WriteConflict } from '../../base/storage/db/write.js'
-import { findOwnerId } from '../accounts/workspace/workspaces.js'
 import {
   appendChunk,
   type CachedFile,
@@ -33,6 +32,8 @@ export interface StoreFileDeps extends Store {
 
 interface NewFile {
   readonly workspaceId: string
+  /** See `findOwnerId`. */
+  readonly owner: string
   readonly name: string
   readonly contentType: string
   readonly bytes: AsyncIterable<Buffer>
@@ -46,7 +47,7 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
   await requireRoom(deps, workspaceId, 1)
   await commit([insertFile({ ...fileRef, name, contentType, at: clock() })])
   try {
-    await storeChunks(deps, fileRef, file.bytes)
+    await storeChunks(deps, fileRef, file)
     await commit([completeFile({ ...fileRef, at: clock() })])
   } catch (error) {
     await commit(removeFile(fileRef))
@@ -57,12 +58,9 @@ export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<Cac
   return stored
 }
 
-async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncIterable<Buffer>): Promise<void> {
+async function storeChunks(deps: StoreFileDeps, file: FileRef, { owner, bytes }: NewFile): Promise<void> {
   let place = 0
-  const room = {
-    owner: await findOwnerId(deps.read, file.workspaceId),
-    maxBytes: deps.maxBytes ?? MAX_STORED_BYTES,
-  }
+  const room = { owner, maxBytes: deps.maxBytes ?? MAX_STORED_BYTES }
   for await (const chunk of toChunks(bytes)) {
     try {
       await deps.commit(appendChunk(file, { place, bytes: chunk }, room))

@@ -43,7 +43,7 @@ async function store(t: Test, most?: number): Promise<Store> {
       }
       const deps = { read, commit, clock: () => self.now, ...(most === undefined ? {} : { maxBytes: most }) }
       const source = Symbol.asyncIterator in bytes ? bytes : Readable.from(bytes)
-      return storeFile(deps, { workspaceId, name: 'a.bin', contentType: 'text/csv', bytes: source })
+      return storeFile(deps, { workspaceId, owner: workspaceId, name: 'a.bin', contentType: 'text/csv', bytes: source })
     },
     count: async (table) => (await read<{ n: number }>(`select count(*) n from ${table}`, []))[0]?.n ?? -1,
     total: async (workspaceId = 'ws_1') =>

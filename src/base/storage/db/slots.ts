@@ -1,4 +1,4 @@
-/** How many writers may add to totals at once: see `Slot`. */
+/** Tells what reads and writes need of the writers that add to totals at once: see `Slot`. */
 import { pickByEngine } from './engine.js'
 
 /** Bounds reads that add up the rows of all slots: no installation has had more writers. */

@@ -5,18 +5,14 @@
  * and then everything else, request by request. Kinds stand in the order that the requests give them. A row that would leave this order stays with its
  * request, and so do rows of a kind that has few: they come after those of the other kinds.
  */
-import { lockFirst } from './first-locks.js'
+import { type LockingStatement, lockFirst } from './first-locks.js'
 import type { ManyRows } from './many-rows.js'
 import type { Statement } from './pipeline-run.js'
 
 /** A statement of a request. */
-export interface RequestStatement extends Statement {
-  /** See `Write.isNewRow`. */
-  readonly isNewRow: boolean
+export interface RequestStatement extends LockingStatement {
   /** See `Write.order`. */
   readonly order: number
-  /** See `Write.turn`. */
-  readonly turn: string | null
 }
 
 /** Fewer rows than these go one by one, which costs less then. */

@@ -1,6 +1,7 @@
 /** POST /v1/files: stores a file once, to be sent many times by its `file_cache_key`. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { findOwnerId } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { type CachedFile, MAX_FILE_BYTES } from '../../../workspaces/content/cached-files.js'
 import { detectFileType } from '../../../workspaces/content/file-type.js'
 import { type StoreFileDeps, storeFile } from '../../../workspaces/content/store-file.js'
@@ -47,7 +48,8 @@ export function fileRoutes(deps: FileDeps): readonly Route[] {
         requireDiskSpace(deps)
         const declared = contentType.safeParse(file.contentType)
         const type = detectFileType(declared.success ? declared.data : null, name)
-        const row = await storeFile(deps, { workspaceId, name, contentType: type, bytes: file.bytes })
+        const owner = await findOwnerId(deps.read, workspaceId)
+        const row = await storeFile(deps, { workspaceId, owner, name, contentType: type, bytes: file.bytes })
         return json(200, { message: 'the file is stored', data: toFileResource(row) })
       },
     }),

@@ -1,4 +1,4 @@
-/** The order of a batch: new rows of all requests first, by kinds, and everything else as the requests have it. */
+/** The order of a batch: locks, new rows of all requests by kinds, and everything else as the requests have it. */
 import t from 'tap'
 import { planBatch, type RequestStatement } from '../../../../src/base/storage/postgres/batch-plan.js'
 import { ManyRows } from '../../../../src/base/storage/postgres/many-rows.js'
@@ -62,4 +62,30 @@ t.test('kinds keep the order that requests give them', async (t) => {
 t.test('new rows are inserted in the order that they name', async (t) => {
   const requests = [7, 3, 5, 3, 9].map((order, at) => [row('logs', at, order)])
   t.same(describe(requests), ['logs {1,3,2,0,4} of all'])
+})
+
+t.test('turns are taken first, then the rows that others change too are locked, each once', async (t) => {
+  const touch = (table: string, id: string): RequestStatement => ({
+    ...{ sql: `update "${table}" set "at" = $1 where "workspace" = $2 and "id" = $3`, parameters: [1, 'ws', id] },
+    ...{ isNewRow: false, order: 0, turn: null },
+  })
+  const checked = { ...touch('emails', 'e3'), sql: `with changed as (${touch('emails', '').sql} returning 1) select 1` }
+  const plan = planBatch(
+    [
+      { statements: [{ ...change(1), turn: 'b' }, touch('emails', 'e2'), touch('queue', 'q1')] },
+      { statements: [touch('webhooks', 'w1'), touch('emails', 'e1'), touch('emails', 'e2')] },
+      { statements: [{ ...change(2), turn: 'a' }, { ...change(3), turn: 'b' }, checked] },
+    ],
+    many,
+  )
+  const locks = plan.slice(0, 3).map(({ statement: { sql, parameters }, owner }) => {
+    const table = /insert into (turns)|from "(\w+)"/.exec(sql)?.slice(1).join('')
+    return [table, /order by (\S+)/.exec(sql)?.[1], parameters, owner]
+  })
+  t.same(locks, [
+    ['turns', 'name', ['{"b","a"}'], null],
+    ['emails', '"id"', ['{"e2","e1","e3"}'], null],
+    ['webhooks', '"id"', ['{"w1"}'], null],
+  ])
+  t.equal(plan.length, 3 + 9, 'everything else follows')
 })

@@ -102,6 +102,14 @@ t.test('a new row that cannot be inserted fails alone, among rows that are inser
   t.equal((await listKeys(database)).length, 7)
 })
 
+t.test('requests fail if what is for all of them cannot be done', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([{ sql: 'alter table turns rename to gone', parameters: [] }])
+  await t.rejects(database.commit([{ ...insert('k1'), turn: 'a' }]), { code: '42P01' })
+  await database.commit([insert('k2')])
+  t.same(await listKeys(database), ['k2'])
+})
+
 t.test('events that are stored together are in the order of time', { skip }, async (t) => {
   const database = await openTestPostgres(t, await temporaryPostgres(t))
   const at = [600_000, 5_000, 700_000, 1_000, 650_000, 700_001]

@@ -2,10 +2,9 @@
 import { dayOf, MAX_URL_BYTES } from '../../schema/metrics.js'
 import { clickedAt, isMachine, urlOf } from './event-data.js'
 import {
-  addToPresentRows,
+  addToEachPresentRow,
   addToRows,
   createStatementTrigger,
-  isOwn,
   joinEmail,
   type Parts,
   type Totals,
@@ -30,12 +29,13 @@ const linksOf = (query: string): Parts => ({
 const noTimes = `${Number.MAX_SAFE_INTEGER} as first_clicked_at, 0 as last_clicked_at`
 
 /** Takes clicks back, and removes the rows of this writer that say nothing any more. */
-const removeLinks = (query: string): string => `${addToPresentRows(linksOf(query))}
-  if found then
-    delete from link_metrics as counted using (${query}) as part
-      where ${key.map((name) => `counted.${name} = part.${name}`).join(' and ')}
-      and counted.${isOwn} and counted.clicks = 0 and counted.unique_clicks = 0;
-  end if;`
+const removeLinks = (query: string): string =>
+  addToEachPresentRow(
+    linksOf(query),
+    `if result.clicks = 0 and result.unique_clicks = 0 then
+      delete from link_metrics where ${[...key, 'slot'].map((name) => `${name} = result.${name}`).join(' and ')};
+    end if;`,
+  )
 
 const bothLinks = 'old_rows as old_row join new_rows as new_row using (id)'
 

@@ -8,7 +8,6 @@
  * Invariant: rows of totals are locked in the order of their keys, so that two commands, which have the same slot, never
  * wait for each other in a circle.
  */
-import { settingOf, settings } from '../writer-identity.js'
 
 /** Stands in for triggers of the schema that count row by row. */
 export interface Totals {
@@ -36,7 +35,7 @@ const tablesOf = {
 export function createStatementTrigger({ name, event, table, body, condition }: StatementTrigger): readonly string[] {
   const acts = condition === undefined ? body : `if ${condition} then ${body} end if;`
   return [
-    `create function ${name}() returns trigger language plpgsql as $$ begin
+    `create function ${name}() returns trigger language plpgsql as $$ declare result record; begin
       ${acts}
       return null;
     end $$`,
@@ -72,7 +71,7 @@ export interface Parts {
 
 /** Adds to the rows of this writer, and makes those that are missing. */
 export function addToRows(parts: Parts): string {
-  return addGiven(parts, addUp(parts))
+  return `${addGiven(parts, addUp(parts))};`
 }
 
 /**
@@ -80,6 +79,15 @@ export function addToRows(parts: Parts): string {
  * again. The row of this writer is made if it is missing, so its numbers may be negative.
  */
 export function addToPresentRows(parts: Parts): string {
+  return `${addToPresent(parts)};`
+}
+
+/** Does the same, and then `body` for each row as it is now, which is called `result`. */
+export function addToEachPresentRow(parts: Parts, body: string): string {
+  return `for result in ${addToPresent(parts)} returning * loop ${body} end loop;`
+}
+
+function addToPresent(parts: Parts): string {
   const { table, key, identity = key } = parts
   const columns = columnsOf(parts)
   // The limit has the same purpose as that of `joinEmail`.
@@ -91,9 +99,6 @@ export function addToPresentRows(parts: Parts): string {
       order by ${key.map((name) => `part.${name}`).join(', ')}`,
   )
 }
-
-/** The condition of the rows that this writer adds to. */
-export const isOwn = `slot = ${settingOf(settings.slot)}::bigint`
 
 const columnsOf = ({ key, sums, least = [], greatest = [] }: Parts): readonly string[] => [
   ...[...key, ...sums],
@@ -109,7 +114,7 @@ function addGiven(parts: Parts, given: string): string {
     ...greatest.map((name) => `${name} = greatest(${table}.${name}, excluded.${name})`),
   ]
   return `insert into ${table} (${columnsOf(parts).join(', ')}) ${given}
-    on conflict (${identity.join(', ')}, slot) do update set ${sets.join(', ')};`
+    on conflict (${identity.join(', ')}, slot) do update set ${sets.join(', ')}`
 }
 
 function addUp({ key, sums, least = [], greatest = [], query, skipsZero = false }: Parts): string {

@@ -6,20 +6,26 @@
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { announceChange, readAnnouncedChange } from '../../../../src/base/storage/db/change-acknowledgement.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
+import { TableChanges } from '../../../../src/base/storage/db/table-changes.js'
 import { takeTurn, tryCommit, type Write } from '../../../../src/base/storage/db/write.js'
+import { CACHED_FILE_ROW_BYTES } from '../../../../src/base/storage/schema/content.js'
+import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import { markClicked, markOpened } from '../../../../src/outbound/tracking/hit-email.js'
 import { emailById } from '../../../../src/records/messages/email/email.js'
 import { countEmails } from '../../../../src/records/messages/email-list.js'
 import type { QueueEntry } from '../../../../src/records/messages/queue/queue.js'
 import { settleAccepted, settleBounced } from '../../../../src/records/messages/queue/settle.js'
+import { heldBytesOf, requireRoom } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import { addWithinBounds, sumSince } from '../../../../src/workspaces/accounts/limits/usage.js'
+import { appendChunk } from '../../../../src/workspaces/content/cached-files.js'
 import { arbitraryHistory } from '../../../helpers/database/arbitrary-history.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { History } from '../../../helpers/database/email-history.js'
 import { expectedMetrics, storedMetrics } from '../../../helpers/database/expected-metrics.js'
+import { Nodes } from '../../../helpers/database/nodes.js'
 import {
   openTestPostgres,
   openTestStore,
@@ -33,65 +39,6 @@ import { waitUntil } from '../../../helpers/wait-until.js'
 t.teardown(stopServer)
 
 const skip = withoutPostgres
-const NAMES = ['one', 'two', 'three'] as const
-
-class Nodes {
-  private next = 0
-
-  private constructor(
-    readonly all: readonly Database[],
-    private readonly store: Pick<Database, 'read'>,
-    private readonly url: string,
-  ) {}
-
-  static async open(t: Test): Promise<Nodes> {
-    const url = await temporaryPostgres(t)
-    const all: Database[] = []
-    for (const node of NAMES) all.push(await openTestPostgres(t, url, { node }))
-    return new Nodes(all, await openTestStore(t, url), url)
-  }
-
-  get read(): Database['read'] {
-    return this.store.read
-  }
-
-  /** Commits by one node after the other. */
-  readonly commit: Database['commit'] = (writes) => this.take().commit(writes)
-
-  /** The first node, whose commits the nodes make by turns. */
-  get asOne(): Database {
-    const [first] = this.all
-    if (first === undefined) throw new Error('no node is open')
-    return { ...first, commit: this.commit }
-  }
-
-  take(): Database {
-    const node = this.all[this.next++ % this.all.length]
-    if (node === undefined) throw new Error('no node is open')
-    return node
-  }
-
-  /** A connection of no node. */
-  async connect(): Promise<pg.Client> {
-    const client = new pg.Client({ connectionString: this.url, options: '-c search_path=posthorn' })
-    await client.connect()
-    return client
-  }
-
-  /** The server knows all numbers of a session when it has ended. */
-  async countDeadlocks(): Promise<number | undefined> {
-    await Promise.all(this.all.map((node) => node.close()))
-    const sessions = `select count(*) as count from pg_stat_activity where datname = current_database()
-      and query like '%fence%' and pid <> pg_backend_pid()`
-    await waitUntil('the writers have ended', async () => {
-      const [row] = await this.read<{ count: number }>(sessions, [])
-      return row?.count === 0
-    })
-    const sql = 'select deadlocks as count from pg_stat_database where datname = current_database()'
-    return (await this.read<{ count: number }>(sql, []))[0]?.count
-  }
-}
-
 const charge = (owner: string, count: number, atMost: number): Write =>
   addWithinBounds({ workspace_id: owner, kind: 'k', bucket: 1, count }, [
     { kind: 'other', since: 0, atMost: 0 },
@@ -121,7 +68,7 @@ t.test('a bound is reached exactly, whoever charges', { skip }, async (t) => {
     { numRuns: 5, endOnFailure: true },
   )
   const [row] = await nodes.read<{ slots: number }>('select count(distinct slot) as slots from usage', [])
-  t.equal(row?.slots, NAMES.length, 'each has rows of its own')
+  t.equal(row?.slots, nodes.all.length, 'each has rows of its own')
   t.equal(await nodes.countDeadlocks(), 0)
 })
 
@@ -133,6 +80,49 @@ t.test('a command charges within the same bound', { skip }, async (t) => {
     Array.from({ length: 60 }, (_, at) => tryCommit((at % 2 === 0 ? node : command).commit([charge('usr_1', 1, 20)]))),
   )
   t.equal(outcomes.filter((isMade) => isMade).length, 20)
+})
+
+t.test('room for inbound mail and for files is used exactly, by all workspaces of an owner', { skip }, async (t) => {
+  const nodes = await Nodes.open(t)
+  const row = rowOf(nodes.read)
+  const workspaces = ['ws_1', 'ws_2', 'ws_3']
+  for (const workspace_id of workspaces) {
+    await nodes.commit([
+      await row('members', { workspace_id, user_id: 'usr_1', role: 'owner' }),
+      await row('cached_files', { workspace_id, key: 'k', size: 0, complete: 0 }),
+    ])
+  }
+  const mail = { size: 1_000, envelope_to: toJson([]) }
+  const bytes = heldBytesOf({ ...mail, size: 0 })
+  const rows = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => {
+      const workspaceId = workspaces[at % 3] ?? ''
+      const room = { workspaceId, owner: 'usr_1', bytes, limit: 20 * bytes + 5 }
+      return [requireRoom(room), await row('inbound_emails', { id: `m${at}`, workspace_id: workspaceId, ...mail })]
+    }),
+  )
+  const stored = await Promise.all(rows.map((writes) => tryCommit(nodes.commit(writes))))
+  t.equal(stored.filter((isMade) => isMade).length, 20)
+
+  const room = { owner: 'usr_1', maxBytes: 3 * CACHED_FILE_ROW_BYTES + 100 }
+  const chunks = Array.from({ length: 60 }, (_, place) =>
+    appendChunk({ workspaceId: workspaces[place % 3] ?? '', key: 'k' }, { place, bytes: Buffer.alloc(7) }, room),
+  )
+  const appended = await Promise.all(chunks.map((writes) => tryCommit(nodes.commit(writes))))
+  t.equal(appended.filter((isMade) => isMade).length, 14)
+  t.equal(await nodes.countDeadlocks(), 0)
+})
+
+t.test('each node finds what the others have changed, and announcements of all of them', { skip }, async (t) => {
+  const nodes = await Nodes.open(t)
+  const row = rowOf(nodes.read)
+  const changes = new TableChanges(nodes.read, [])
+  await changes.follow(async () => undefined)
+  for (let announced = 1; announced <= 4; announced += 1) {
+    await nodes.commit([announceChange(), await row('api_keys', { id: `key_${announced}` })])
+    t.equal(await readAnnouncedChange(nodes.read), announced)
+    await changes.follow(async (changed) => void t.same([...changed], ['api_keys']))
+  }
 })
 
 t.test('totals of several slots are those of any history', { skip }, async (t) => {

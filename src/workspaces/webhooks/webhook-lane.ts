@@ -5,8 +5,9 @@
  *
  * Known limit: memory holds the lane of each enabled webhook. A lane with nothing to do takes a kilobyte.
  */
-import type { Read } from '../../base/storage/db/prepared.js'
+
 import { readLastSettled } from '../../base/storage/db/event-slots.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { type DueDelivery, dueDeliveries, isDeliveryStored, readNextDue } from './delivery-records.js'
 import { type Cursors, findReplay, type NodeWork, type Replay } from './dispatch-records.js'

@@ -9,7 +9,14 @@ import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { randomSecret } from '../../base/platform/ids.js'
-import { prepareRead, prepareWrite, queryBuilder, type Read, readTogether, toWrite } from '../../base/storage/db/prepared.js'
+import {
+  prepareRead,
+  prepareWrite,
+  queryBuilder,
+  type Read,
+  readTogether,
+  toWrite,
+} from '../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'

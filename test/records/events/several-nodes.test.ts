@@ -39,28 +39,36 @@ async function openCluster(t: Test): Promise<Cluster> {
 
 const opened = (at: number) => buildEventWrite({ type: 'email.opened', at })
 
-async function seqsOf({ read }: Pick<Database, 'read'>, order: 'asc' | 'desc', after?: number): Promise<readonly number[]> {
+async function seqsOf(
+  { read }: Pick<Database, 'read'>,
+  order: 'asc' | 'desc',
+  after?: number,
+): Promise<readonly number[]> {
   return (await listEvents(read, filter, { after, order, limit: 100 })).map(({ seq }) => seq)
 }
 
-t.test('who comes again for what is new, oldest first, misses nothing that becomes visible late', { skip }, async (t) => {
-  const { url, one, two } = await openCluster(t)
-  const held = await holdCommits(t, url)
-  const { commit } = await held.begin(one, [opened(Date.now())])
-  await two.commit([opened(Date.now())])
-  await two.commit([opened(Date.now())])
-  const [newest = 0] = await seqsOf(two, 'desc')
-  t.ok(newest > 0, 'newest first, they are listed at once')
-  const seen = [...(await seqsOf(two, 'asc'))]
-  t.same(seen, [], 'an event with a smaller number may come')
-  await held.release()
-  await commit
-  await waitUntil('all are listed', async () => {
-    seen.push(...(await seqsOf(two, 'asc', seen.at(-1))))
-    return seen.length >= 3
-  })
-  t.same(seen, (await seqsOf(two, 'desc')).toReversed())
-})
+t.test(
+  'who comes again for what is new, oldest first, misses nothing that becomes visible late',
+  { skip },
+  async (t) => {
+    const { url, one, two } = await openCluster(t)
+    const held = await holdCommits(t, url)
+    const { commit } = await held.begin(one, [opened(Date.now())])
+    await two.commit([opened(Date.now())])
+    await two.commit([opened(Date.now())])
+    const [newest = 0] = await seqsOf(two, 'desc')
+    t.ok(newest > 0, 'newest first, they are listed at once')
+    const seen = [...(await seqsOf(two, 'asc'))]
+    t.same(seen, [], 'an event with a smaller number may come')
+    await held.release()
+    await commit
+    await waitUntil('all are listed', async () => {
+      seen.push(...(await seqsOf(two, 'asc', seen.at(-1))))
+      return seen.length >= 3
+    })
+    t.same(seen, (await seqsOf(two, 'desc')).toReversed())
+  },
+)
 
 t.test('with one daemon, and after others have ended, all are listed at once', { skip }, async (t) => {
   const { one, two } = await openCluster(t)

@@ -64,7 +64,10 @@ t.test('one whose failures began again is not disabled for the earlier ones', as
   t.notOk(await tryCommit(database.commit(disableWebhook(before, 'failing', NOW))))
   await database.commit(beginFailingAgain(before, NOW))
   t.match(await webhook(), { enabled: 1, failing_since: NOW - 1 })
-  t.ok(await tryCommit(database.commit(disableWebhook(before, 'gone', NOW))), 'one that is gone is disabled in any case')
+  t.ok(
+    await tryCommit(database.commit(disableWebhook(before, 'gone', NOW))),
+    'one that is gone is disabled in any case',
+  )
 })
 
 t.test('the earliest time of which a node knows stays, until one has success', async (t) => {

@@ -60,6 +60,9 @@ t.test('a webhook that is gone gets no row', async (t) => {
   const { database } = await temporaryDatabase(t)
   const gone = { workspaceId: 'ws_1', id: 'wh_gone' }
   const attempt = { last_status: 'failed', last_at: 5, last_response_status: 500 } as const
-  await database.commit([moveEventCursor({ ...gone, inSlot: 0, cursor: 3 }), recordLastAttempt({ ...gone, ...attempt })])
+  await database.commit([
+    moveEventCursor({ ...gone, inSlot: 0, cursor: 3 }),
+    recordLastAttempt({ ...gone, ...attempt }),
+  ])
   t.same(await database.read('select slot from webhook_cursors', []), [])
 })

@@ -47,7 +47,12 @@ async function open(t: Test, faults = 0): Promise<Place> {
   const added: string[] = []
   const errors: unknown[] = []
   const registry = new LaneRegistry(
-    { read, node: database.node, pages: { forget: () => undefined }, log: { error: (fields: object) => void errors.push(fields) } },
+    {
+      read,
+      node: database.node,
+      pages: { forget: () => undefined },
+      log: { error: (fields: object) => void errors.push(fields) },
+    },
     { onAdded: ({ ref }) => void added.push(ref.id), onRemoved: () => undefined },
   )
   t.teardown(() => registry.stop())

@@ -110,7 +110,9 @@ t.test('outcomes wait while the database takes no writes, and the end of the web
   const { writer, ends } = openWriter(place, commit)
   for (const settled of await failAll(place)) writer.add(place.lane, settled, 'gone')
   t.ok(faults > 0)
-  await waitUntil('all are on disk', async () => isDeepStrictEqual(await findCursor(place), { seq: EVENTS, last_status: 'failed' }))
+  await waitUntil('all are on disk', async () =>
+    isDeepStrictEqual(await findCursor(place), { seq: EVENTS, last_status: 'failed' }),
+  )
   await writer.stop()
   t.same(ends, ['wh_1'])
   t.match(await place.webhook(), { enabled: 0, disabled_reason: 'gone' })

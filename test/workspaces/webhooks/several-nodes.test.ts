@@ -195,7 +195,10 @@ t.test('the node that has written a retry makes it, or the one to which it was g
   receiver.answer((response) => response.writeHead(500).end())
   await one.commit([sent()])
   const pending = async () =>
-    one.read<{ node: string; attempts: number }>(`select node, attempts from webhook_deliveries where status = 'pending'`, [])
+    one.read<{ node: string; attempts: number }>(
+      `select node, attempts from webhook_deliveries where status = 'pending'`,
+      [],
+    )
   await waitUntil('it has failed', async () => (await pending()).length === 1)
   t.same(await pending(), [{ node: 'one', attempts: 1 }])
   receiver.answer((response) => response.end())

@@ -47,7 +47,9 @@ export function eventsOfAllSlots({ workspaceId, seq, limit }: NextEvents): RawBu
   const ofWorkspace = sql<boolean>`workspace_id = ${workspaceId}`
   return pickByEngine({
     sqlite: sql<Selectable<EventsTable>>`events`,
-    postgres: sql<Selectable<EventsTable>>`(select of_slot.* from ${selectSlots(ofWorkspace)} as known cross join lateral
+    postgres: sql<
+      Selectable<EventsTable>
+    >`(select of_slot.* from ${selectSlots(ofWorkspace)} as known cross join lateral
       (select * from events where ${ofWorkspace} and events.slot = known.slot and seq > ${seq} order by seq limit ${limit})
         as of_slot)`,
   })

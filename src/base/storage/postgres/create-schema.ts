@@ -7,6 +7,7 @@
 import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
+import { timeInLogFunction } from './time-in-log.js'
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'
@@ -14,7 +15,6 @@ import { greylistTotals, inboundTotals, tokenCounts } from './totals/inbound-tot
 import { linkMetrics } from './totals/link-metrics.js'
 import type { Totals } from './totals/statement-triggers.js'
 import { tableNumbers } from './totals/table-numbers.js'
-import { timeInLogFunction } from './time-in-log.js'
 import { translateToPostgres } from './translate-schema.js'
 
 const totals: readonly Totals[] = [

@@ -13,7 +13,10 @@ const column = '(?<=^\\s*\\w+ |, ?\\w+ |,\\s+\\w+ |\\(\\s*\\w+ )'
 /** Who writes a row: see `identifyWriter`. A command is of no node, and writes in the slot 0. The types are translated. */
 const writerColumns: readonly (readonly [RegExp, string])[] = [
   [/\bslot bigint not null default 0\b/g, `slot bigint not null default ${settingOf(settings.slot)}::bigint`],
-  [/\bnode text collate "C" not null default ''/g, `node text collate "C" not null default ${settingOf(settings.node)}`],
+  [
+    /\bnode text collate "C" not null default ''/g,
+    `node text collate "C" not null default ${settingOf(settings.node)}`,
+  ],
 ]
 
 const typeNames: readonly (readonly [RegExp, string])[] = [

@@ -33,7 +33,7 @@ interface LogRange {
 }
 
 /** Finds the range of all workspaces. An empty log begins and ends at 0. */
-export async function findLogRange(read: Read): Promise<LogRange> {
+async function findLogRange(read: Read): Promise<LogRange> {
   const [first] = await eventAtOrAfter(read, { seq: 0 })
   const [last] = await eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })
   return { first: first?.seq ?? 0, end: (last?.seq ?? -1) + 1 }

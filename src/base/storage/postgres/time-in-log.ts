@@ -3,8 +3,8 @@
  * than `TOLERANCE`. Then that clock wins: the clocks of daemons may differ by minutes, and an event may be stored long after
  * it happened.
  *
- * The server numbers an event at the same moment, so the times hardly decrease along the numbers, whoever writes
- * (`maxDisorder`).
+ * The server numbers an event at the same moment, so the times hardly decrease along the numbers, however many daemons
+ * write (`maxDisorder`).
  */
 
 /** Milliseconds. */

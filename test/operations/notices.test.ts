@@ -5,17 +5,17 @@
  */
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Database } from '../../../src/base/storage/db/database.js'
-import type { Write } from '../../../src/base/storage/db/write.js'
-import { NoticeWriter } from '../../../src/operations/notices/notice-writer.js'
-import { recordEvent } from '../../../src/records/events/event-log.js'
-import { insertMember } from '../../../src/workspaces/accounts/people/members.js'
-import { insertUser } from '../../../src/workspaces/accounts/people/users.js'
-import { openTestPostgres, stopServer, temporaryPostgres } from '../../helpers/database/postgres-database.js'
-import { holdCommits } from '../../helpers/database/slow-commit.js'
-import { withoutPostgres } from '../../helpers/programs/postgres.js'
-import { waitUntil } from '../../helpers/wait-until.js'
+import { parseAddress } from '../../src/base/mail/address.js'
+import type { Database } from '../../src/base/storage/db/database.js'
+import type { Write } from '../../src/base/storage/db/write.js'
+import { NoticeWriter } from '../../src/operations/notices/notice-writer.js'
+import { recordEvent } from '../../src/records/events/event-log.js'
+import { insertMember } from '../../src/workspaces/accounts/people/members.js'
+import { insertUser } from '../../src/workspaces/accounts/people/users.js'
+import { openTestPostgres, stopServer, temporaryPostgres } from '../helpers/database/postgres-database.js'
+import { holdCommits } from '../helpers/database/slow-commit.js'
+import { withoutPostgres } from '../helpers/programs/postgres.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 t.teardown(stopServer)
 

@@ -4,20 +4,20 @@
  * Runs alone: it sets the engine of its process.
  */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/db/database.js'
-import { listEvents } from '../../../src/records/events/event-list.js'
-import { createOpenSource } from '../../../src/records/exports/rows/event-rows.js'
+import type { Database } from '../../src/base/storage/db/database.js'
+import { listEvents } from '../../src/records/events/event-list.js'
+import { createOpenSource } from '../../src/records/exports/rows/event-rows.js'
 import {
   openTestPostgres,
   openTestStore,
   stopServer,
   temporaryPostgres,
   useClockOfServer,
-} from '../../helpers/database/postgres-database.js'
-import { holdCommits } from '../../helpers/database/slow-commit.js'
-import { buildEventWrite } from '../../helpers/database/store-events.js'
-import { withoutPostgres } from '../../helpers/programs/postgres.js'
-import { waitUntil } from '../../helpers/wait-until.js'
+} from '../helpers/database/postgres-database.js'
+import { holdCommits } from '../helpers/database/slow-commit.js'
+import { buildEventWrite } from '../helpers/database/store-events.js'
+import { withoutPostgres } from '../helpers/programs/postgres.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 t.teardown(stopServer)
 

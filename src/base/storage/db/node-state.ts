@@ -3,11 +3,7 @@
  * daemon has a name, and owns the rows that it has accepted: only the owner of a queue entry delivers it.
  *
  * Rows that the node owns bear its name in a column `node`, and rows that are counted or numbered apart by each writer
-<<<<<<< HEAD
  * bear its slot. The database fills both columns in by itself.
-=======
- * bear the slot of the writer. The database fills both columns in by itself.
->>>>>>> part-events
  */
 
 /** A node that drains gives what it has to others. When it has done so it is drained, and may be stopped. */

@@ -7,13 +7,10 @@
 import type { Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
-<<<<<<< HEAD
 import { nodeTables } from './node-rows.js'
 import { timeInLogFunction } from './time-in-log.js'
 import { cachedFileTotals } from './totals/cached-file-totals.js'
-=======
 import { timeInLogFunction } from './time-in-log.js'
->>>>>>> part-events
 import { contactCounts } from './totals/contact-counts.js'
 import { broadcastCounts, emailCounts } from './totals/email-counts.js'
 import { emailMetrics, hitMetrics } from './totals/email-metrics.js'

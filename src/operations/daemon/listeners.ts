@@ -78,18 +78,8 @@ export async function openListeners(
   const isDraining = (): boolean => database.node.state() !== 'working'
   const memory = new MessageMemory(settings)
   const common = {
-    config,
-    settings,
-    clock,
-    log,
-    tls,
-    apiKeyCache,
-    domains,
-    hasDiskSpace,
-    isDraining,
-    memory,
-    observers,
-    policies,
+    ...{ config, settings, clock, log, tls, apiKeyCache, domains },
+    ...{ hasDiskSpace, isDraining, memory, observers, policies },
   }
   const files = config.ui.enabled ? await loadAppFiles(uiFolder ?? appFolder) : null
   const api = await RestApi.open({ ...common, log: logs.of('api'), challengeAnswers, database, limits })

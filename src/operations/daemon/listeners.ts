@@ -75,11 +75,10 @@ export async function openListeners(
   const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, policies, limits, receiving, disk } = services
   const hasDiskSpace = disk.hasRoom
-  const isDraining = (): boolean => database.node.state() !== 'working'
   const memory = new MessageMemory(settings)
   const common = {
     ...{ config, settings, clock, log, tls, apiKeyCache, domains },
-    ...{ hasDiskSpace, isDraining, memory, observers, policies },
+    ...{ hasDiskSpace, isDraining: () => database.node.state() !== 'working', memory, observers, policies },
   }
   const files = config.ui.enabled ? await loadAppFiles(uiFolder ?? appFolder) : null
   const api = await RestApi.open({ ...common, log: logs.of('api'), challengeAnswers, database, limits })

@@ -50,7 +50,7 @@ process.once('exit', () => {
   for (const node of nodes) node.endAtOnce()
   postgres.end()
 })
-const database = postgres.direct()
+const database = postgres.direct
 const ledger = new Ledger()
 const over = new AbortController()
 

@@ -106,8 +106,8 @@ t.test('each event is delivered once, by the node that has stored it', { skip },
     [],
   )
   t.same(places, [
-    { node: 'one', slot: one.node.slots()[0] },
-    { node: 'two', slot: two.node.slots()[0] },
+    { node: 'one', slot: one.node.ownSlots[0] },
+    { node: 'two', slot: two.node.ownSlots[0] },
   ])
 })
 
@@ -151,7 +151,7 @@ function changingNode({ node }: Database): NodeState & { readonly serve: (...slo
 t.test('a slot that goes to another node and back is continued at its place', { skip }, async (t) => {
   const cluster = await openCluster(t)
   const { one, two } = cluster
-  const [slotOne = 0, slotTwo = 0] = [...one.node.slots(), ...two.node.slots()]
+  const [slotOne = 0, slotTwo = 0] = [...one.node.ownSlots, ...two.node.ownSlots]
   const [nodeOne, nodeTwo] = [changingNode(one), changingNode(two)]
   startDispatcher(t, one, nodeOne)
   startDispatcher(t, two, nodeTwo)
@@ -245,7 +245,7 @@ t.test('a replay has the events of all slots in their order, by the node that wa
   await waitUntil('all are delivered twice', async () => (await countDelivered(one)) === 2 * all.length - 3)
   const replayed = await one.read<{ id: string }>(
     `select event_id as id from webhook_deliveries where node = 'two' and event_seq in
-      (select seq from events where slot = ${one.node.slots()[0]})`,
+      (select seq from events where slot = ${one.node.ownSlots[0]})`,
     [],
   )
   t.same(replayed.length, 11, 'the events of the other node, and that which became visible late')

@@ -39,6 +39,8 @@ async function openCluster(t: Test): Promise<Cluster> {
   const url = await temporaryPostgres(t)
   const one = await openTestPostgres(t, url)
   const two = await openTestPostgres(t, url, { node: 'two' })
+  // What they know of each other does not change in the course of a test.
+  await waitUntil('they know each other', () => one.node.countLiving() === 2 && two.node.countLiving() === 2)
   const receiver = await webhookReceiver(t)
   const sql = `insert into workspaces (id, name, slug, plan, created_at) values ('ws_1', 'a', 'a', 'small', 1)`
   await one.commit([{ sql, parameters: [] }])

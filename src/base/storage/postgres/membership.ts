@@ -48,6 +48,8 @@ interface Standing {
 const ofNode = { isOfNode: true }
 
 export class Membership implements NodeState {
+  readonly name: string
+  readonly ownSlots: readonly number[]
   private standing: Standing
   private readonly listeners = new Set<() => void>()
   private readonly foreignListeners = new Set<() => void | Promise<void>>()
@@ -57,15 +59,9 @@ export class Membership implements NodeState {
   private seen: number | null = null
 
   constructor(private readonly deps: MembershipDeps) {
+    this.name = deps.name
+    this.ownSlots = deps.slots
     this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1, others: [] }
-  }
-
-  get name(): string {
-    return this.deps.name
-  }
-
-  get ownSlots(): readonly number[] {
-    return this.deps.slots
   }
 
   /** Resolves when the node works, and leads if no other does. */

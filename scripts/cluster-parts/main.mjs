@@ -90,9 +90,11 @@ async function runDisturbed() {
   )
   for (const node of nodes) await node.start()
   const rest = { port: nodes[0].ports.api, key }
-  const client = createClient(rest)
-  await client.demand('POST', '/v1/webhooks', { url: webhook.url, events: EVENT_TYPES })
-  client.close()
+  for (const { key: own } of [rest, { key: capped.api_key }]) {
+    const client = createClient({ ...rest, key: own })
+    await client.demand('POST', '/v1/webhooks', { url: webhook.url, events: EVENT_TYPES })
+    client.close()
+  }
   const balanced = openBroadcasts(rest)
   const broadcastId = await balanced.send(audienceId, `News <news@${domain}>`, '<p>To {{email}}</p>')
   balanced.close()

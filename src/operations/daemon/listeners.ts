@@ -43,6 +43,11 @@ export interface Listeners extends ServedRoutes {
   readonly served: Pick<TlsFiles, 'cert'>
 }
 
+/** New mail belongs to other nodes. */
+function isDraining({ node }: Pick<Database, 'node'>): boolean {
+  return node.state() !== 'working'
+}
+
 interface ListenerSteps {
   readonly stopSteps: StopSteps
   /** Taken when the services have stopped. */
@@ -76,10 +81,8 @@ export async function openListeners(
   const { apiKeyCache, domains, policies, limits, receiving, disk } = services
   const hasDiskSpace = disk.hasRoom
   const memory = new MessageMemory(settings)
-  const common = {
-    ...{ config, settings, clock, log, tls, apiKeyCache, domains },
-    ...{ hasDiskSpace, isDraining: () => database.node.state() !== 'working', memory, observers, policies },
-  }
+  const rooms = { apiKeyCache, domains, hasDiskSpace, memory, observers, policies }
+  const common = { config, settings, clock, log, tls, isDraining: () => isDraining(database), ...rooms }
   const files = config.ui.enabled ? await loadAppFiles(uiFolder ?? appFolder) : null
   const api = await RestApi.open({ ...common, log: logs.of('api'), challengeAnswers, database, limits })
   open.push({ stop: (limit) => api.drain(limit) })

@@ -57,11 +57,19 @@ const targets: Readonly<Record<string, Target>> = {
   blocked_addresses: target((n) => ({ ...ofWorkspace(n), domain_id: 'd' }), ['domain_id = domain_id'], 'local_part'),
   dkim_keys: target(ofWorkspace, ['usable_at = 1', `public_record = 'other'`]),
   domains: target(ofWorkspace, ['next_check_at = 5', 'next_check_at = 6', 'inbound = 1']),
-  erasures: target(() => ({ id: 'ws_1' }), []),
+  erasures: target(() => ({ id: 'ws_1' }), ['asked_at = 7']),
   domain_reports: target((n) => ({ workspace_id: workspaceOf(n), domain_id: `domains-${n}` }), []),
   domain_report_rows: target((n) => ({ report_id: `domain_reports-${n}` }), [], 'report_id'),
   acme_certificates: target(() => ({}), ['valid_to = 2'], 'name'),
   acme_names: target(() => ({}), ['failures = 1'], 'name'),
+  audience_removals: target(ofWorkspace, [], 'audience_id'),
+  broadcasts: target(ofWorkspace, ['version = version + 1', 'expanded = 7']),
+  exports: target(ofWorkspace, ['progress = 7', 'status = status']),
+  hold_rules: target(ofWorkspace, [`cursor = 'x'`, 'ending = 1']),
+  imports: target(ofWorkspace, ['done = 7', 'status = status']),
+  webhook_removals: target(ofWorkspace, [], 'webhook_id'),
+  webhook_replays: target(ofWorkspace, ['next_seq = 7', 'last_seq = 9']),
+  webhooks: target(ofWorkspace, ['event_cursor = 7', 'updated_at = updated_at + 1', 'enabled = 0']),
   forward_rules: target(ofWorkspace, ['enabled = 1']),
   members: target(
     (n) => ({ workspace_id: workspaceOf(n), user_id: `users-${n}`, role: n % 3 === 0 ? 'member' : 'admin' }),
@@ -97,7 +105,7 @@ export const arbitraryWrites: fc.Arbitrary<readonly Step[]> = fc.array(
     rows: fc.uniqueArray(fc.nat(9), { minLength: 1, maxLength: 6 }),
     change: fc.nat(9),
   }),
-  { minLength: 100, maxLength: 200 },
+  { minLength: 200, maxLength: 300 },
 )
 
 type Run = (sql: string, parameters: readonly unknown[]) => Promise<void>

@@ -40,7 +40,8 @@ const postgres = await startServers(folder, { isPair: true })
 const attempts = new Attempts()
 const sink = await openSink((message, _, address) => attempts.take(message, address))
 const webhook = await openEndpoint()
-const domain = 'cluster.test'
+// The clients of the crash test send from there.
+const domain = 'crash.test'
 const { nodes, workspaceId, key } = await openNodes(folder, {
   ...{ servers: postgres.ports, database: postgres.database, domain, sinkPort: sink.port },
   plans: { capped: { emails_per_day: asked.quota } },
@@ -124,7 +125,7 @@ async function runDisturbed() {
   await Promise.all(load)
   const taken = (await Promise.all(quota)).reduce((sum, counts) => sum + (counts[201] ?? 0), 0)
 
-  const left = await drained(600)
+  const left = await drained(900)
   const broadcasts = openBroadcasts(rest)
   const broadcast = await broadcasts.finished(broadcastId, 600)
   broadcasts.close()

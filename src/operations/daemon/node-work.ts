@@ -10,6 +10,8 @@ import type { Delivery } from '../../outbound/delivery/delivery.js'
 
 /** Milliseconds between looks whether the last attempt has ended. */
 const LOOK_INTERVAL = 50
+/** Milliseconds until a write that failed is made again. */
+const RETRY_PAUSE = 1_000
 
 interface NodeWorkDeps {
   readonly node: NodeState
@@ -35,12 +37,9 @@ export class NodeWork {
 
   private follow(): void {
     if (this.end.signal.aborted) return
-    const { node, delivery, receiving, log } = this.deps
+    const { node, delivery, receiving } = this.deps
     if (node.state() !== 'working') {
-      this.draining ??= this.drain().catch((err: unknown) => {
-        log.error({ err }, 'the node cannot be drained now')
-        this.draining = null
-      })
+      this.draining ??= this.drain()
       return
     }
     delivery.lookAgain()
@@ -51,12 +50,20 @@ export class NodeWork {
     const { node, delivery, log } = this.deps
     const { runner } = delivery
     log.info({ node: node.name, attempts: runner.activeCount }, 'the node drains: others take over what it has')
-    await runner.halt()
+    await runner.halt().catch((err: unknown) => log.error({ err }, 'the node cannot be drained now'))
     while (runner.countTurns() > 0) {
       if (this.end.signal.aborted) return
       await pause(LOOK_INTERVAL)
     }
-    await node.noteDrained()
-    log.info({ node: node.name }, 'the node is drained, and may be stopped')
+    while (!this.end.signal.aborted) {
+      try {
+        await node.noteDrained()
+        log.info({ node: node.name }, 'the node is drained, and may be stopped')
+        return
+      } catch (err) {
+        log.error({ err }, 'the node cannot be drained now')
+        await pause(RETRY_PAUSE)
+      }
+    }
   }
 }

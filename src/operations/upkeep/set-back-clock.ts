@@ -8,6 +8,7 @@ import type { Clock } from '../../base/platform/clock.js'
 import { ClockSteps } from '../../base/platform/clock-steps.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 import { newestEventTime } from '../../records/events/event-times.js'
 import { makeFutureEntriesDue } from '../../records/messages/queue/future-entries.js'
 import { makeFutureDeliveriesDue } from '../../workspaces/webhooks/delivery-records.js'
@@ -19,6 +20,7 @@ const MAX_HOST_WAIT = 300_000
 const SPREAD = 1.2
 
 interface SetBackDeps extends Store {
+  readonly node: Pick<NodeState, 'name'>
   readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
@@ -62,11 +64,13 @@ export async function watchSetBack(deps: SetBackDeps): Promise<{ readonly stop: 
   }
 }
 
-async function makeDue({ settings, clock, ...work }: SetBackDeps): Promise<void> {
+async function makeDue({ settings, clock, node, ...work }: SetBackDeps): Promise<void> {
   const { outbound, webhooks } = settings()
   const now = clock()
-  await makeFutureEntriesDue(work, { now, latest: now + maxWaitOf(outbound.retry_schedule) })
-  await work.commit([makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) })])
+  await makeFutureEntriesDue(work, { node: node.name, now, latest: now + maxWaitOf(outbound.retry_schedule) })
+  await work.commit([
+    makeFutureDeliveriesDue({ node: node.name, now, latest: now + maxWaitOf(webhooks.retry_schedule) }),
+  ])
   work.delivery.runner.wake()
   work.webhooks.reload()
 }

@@ -45,7 +45,7 @@ import type { OnTlsResult } from './transport-security/session-result.js'
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps extends Store {
-  readonly node: Pick<NodeState, 'name' | 'leads'>
+  readonly node: Pick<NodeState, 'name' | 'leads' | 'holdsLease'>
   readonly config: Pick<StartSettings, 'service'>
   readonly settings: ReadSettings
   readonly clock: Clock
@@ -112,6 +112,7 @@ export class Delivery {
     this.runner = new QueueRunner({
       ...{ read, commit, clock, log, messageCache, paces, owners, destinations, unreachable },
       node: deps.node.name,
+      holdsLease: deps.node.holdsLease,
       holdRules: this.holdRules,
       sources: this.sources,
       messages: new MessagePreparer({ read, signingKeys, signing, messageCache, owners, secret }),

@@ -73,7 +73,8 @@ export class QueueRunner {
       onDueMoved: (workspaceId, from) => this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: from }),
     })
     const { signal: abortSignal } = this.abortController
-    this.attemptDeps = { ...shared, postponements, abortSignal, mayBegin: () => !this.gate.isHalted }
+    const mayBegin = (): boolean => !this.gate.isHalted && deps.holdsLease()
+    this.attemptDeps = { ...shared, postponements, abortSignal, mayBegin }
   }
 
   async start(): Promise<void> {

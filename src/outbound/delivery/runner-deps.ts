@@ -13,6 +13,8 @@ import type { Paces } from './shaping/paces.js'
 export interface RunnerDeps extends Store, AttemptParts {
   /** The name of this node, whose entries are attempted. */
   readonly node: string
+  /** False while another node may take the entries over. */
+  readonly holdsLease: () => boolean
   readonly log: Log
   readonly holdRules: Pick<HoldRuleRunner, 'find' | 'findStored' | 'hold'>
   readonly messageCache: MessageCache

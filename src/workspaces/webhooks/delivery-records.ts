@@ -145,10 +145,11 @@ export async function readNextDue(read: Read, waiting: Waiting, after = 0): Prom
 }
 
 /** Makes deliveries due that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
-export const makeFutureDeliveriesDue = prepareWrite<{ now: number; latest: number }>(({ db, slot }) =>
+export const makeFutureDeliveriesDue = prepareWrite<{ node: string; now: number; latest: number }>(({ db, slot }) =>
   db
     .updateTable('webhook_deliveries')
     .set({ next_attempt_at: slot('now') })
+    .where('node', '=', slot('node'))
     .where('status', '=', sql.lit('pending' as const))
     .where('next_attempt_at', '>', slot('latest')),
 )

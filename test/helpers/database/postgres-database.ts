@@ -119,7 +119,7 @@ export async function openTestPostgres(
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    ...{ holder, node, clock: systemClock },
+    ...{ holder, node, watchTime: 0, clock: systemClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (onTaken !== undefined) onTaken(error)

@@ -117,6 +117,7 @@ async function running(
   }
   const runner: QueueRunner = new QueueRunner({
     node: database.node.name,
+    holdsLease: () => true,
     read,
     commit,
     clock: now,

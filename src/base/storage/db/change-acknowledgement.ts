@@ -22,9 +22,13 @@ const selectByName = prepareRead<{ name: string }>()(({ db, slot }) =>
   db.selectFrom('changes').select(['slot', 'number']).where('table_name', '=', slot('name')),
 )
 
-/** Adds up the announcements of all slots. It grows with each one that is committed. */
+/** Adds up the announcements and questions of all slots. It grows with each one that is committed. */
 export async function readAnnouncedChange(read: Read): Promise<number> {
-  return (await selectByName(read, { name: 'commands' })).reduce((sum, { number }) => sum + number, 0)
+  const [commands, questions] = await Promise.all([
+    selectByName(read, { name: 'commands' }),
+    selectByName(read, { name: 'questions' }),
+  ])
+  return [...commands, ...questions].reduce((sum, { number }) => sum + number, 0)
 }
 
 /** Up to which announcement the daemons have put everything in force that write in these slots. */
@@ -54,12 +58,13 @@ export async function waitForNodes({
   commit,
   node,
 }: Pick<Database, 'read' | 'commit' | 'node'>): Promise<boolean> {
-  if (node.otherSlots().length === 0) return true
-  await commit([announceChange()])
+  if (node.name === '') return true
+  await commit([countChange('questions')])
   const announced = await readAnnouncedChange(read)
   for (let waited = 0; waited < MAX_WAIT; waited += POLL_INTERVAL) {
     // A node that falls silent meanwhile is not waited for: it looks at all changes before it goes on.
-    if ((await readAcknowledgedChange(read, node.otherSlots())) >= announced) return true
+    const others = await node.readOtherSlots()
+    if (others.length === 0 || (await readAcknowledgedChange(read, others)) >= announced) return true
     await pause(POLL_INTERVAL)
   }
   return false

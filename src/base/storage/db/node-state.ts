@@ -22,9 +22,11 @@ export interface NodeState {
   /** The slots in which this process writes, and no other. */
   readonly ownSlots: readonly number[]
   /** A slot of each other node that lives. */
-  readonly otherSlots: () => readonly number[]
+  readonly readOtherSlots: () => Promise<readonly number[]>
   /** Calls back when something of this changes, and when rows of another node have become its own. */
   readonly onChange: (listener: () => void) => void
+  /** False if the node may have been adopted: it has committed nothing for ten seconds. Then it begins nothing new. */
+  readonly holdsLease: () => boolean
   /** Says that everything has been given to others. */
   readonly noteDrained: () => Promise<void>
 }
@@ -41,7 +43,8 @@ export const loneNode: NodeState = {
   countLiving: () => 1,
   // Commands write in the same slot.
   ownSlots: [],
-  otherSlots: () => [],
+  readOtherSlots: async () => [],
   onChange: () => undefined,
+  holdsLease: () => true,
   noteDrained: async () => undefined,
 }

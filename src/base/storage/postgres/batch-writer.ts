@@ -14,8 +14,8 @@ import { DatabaseTaken } from '../db/schema-errors.js'
 import { type CommitOptions, StorageFault, type Write } from '../db/write.js'
 import { planBatch, type RequestStatement } from './batch-plan.js'
 import type { Fence } from './fence.js'
+import { Lease } from './lease.js'
 import type { ManyRows } from './many-rows.js'
-import { LEASE_TIME } from './node-rows.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
@@ -44,6 +44,7 @@ const MAX_FAILED = 8
 
 interface Request {
   readonly statements: readonly RequestStatement[]
+  readonly isOfNode: boolean
   readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
@@ -57,8 +58,6 @@ interface WriterDeps {
   readonly log: Pick<Log, 'warn' | 'error'>
   /** Another daemon has taken over: nothing can be written any more. */
   readonly onTaken: (error: Error) => void
-  /** Nothing was committed for so long that other nodes did not wait for this one: it must look at what has changed. */
-  readonly onLapse: () => void
   readonly onBatch: (batch: WrittenBatch) => void
 }
 
@@ -69,11 +68,10 @@ export class BatchWriter {
   /** Why nothing can be written now. */
   private fault: StorageFault | null = null
   private commits = 0
-  private lastBatchAt = performance.now()
+  readonly lease = new Lease()
   private readonly beats: NodeJS.Timeout
   private readonly pulse: ServerPulse
   private isClosing = false
-  private isLapsed = false
 
   constructor(private readonly deps: WriterDeps) {
     this.connection = deps.connection
@@ -90,21 +88,16 @@ export class BatchWriter {
     return this.commits
   }
 
-  /** The node knows of all that others have changed meanwhile. */
-  endLapse(): void {
-    this.isLapsed = false
-  }
-
   commit(writes: readonly Write[], { isProbe = false, isOfNode = false }: CommitOptions = {}): Promise<void> {
     if (this.isClosing) return Promise.reject(new StorageFault('closed', 'the database is closed'))
     if (this.fault !== null) return Promise.reject(this.fault)
-    if (!isOfNode && this.hasLapsed()) return Promise.reject(new StorageFault('lapsed', LAPSED))
+    if (!isOfNode && !this.lease.isHeld()) return Promise.reject(new StorageFault('lapsed', LAPSED))
     if (this.waiting.length >= MAX_WAITING) {
       return Promise.reject(new StorageFault('busy', 'too many changes wait for the database'))
     }
     return new Promise((resolve, reject) => {
       if (isProbe) rejectAfter(PATIENCE, reject)
-      this.waiting.push({ statements: writes.map(toStatement), resolve, reject })
+      this.waiting.push({ statements: writes.map(toStatement), isOfNode, resolve, reject })
       this.begin()
     })
   }
@@ -121,13 +114,15 @@ export class BatchWriter {
   }
 
   private beat(): void {
-    if (this.fault !== null || performance.now() - this.lastBatchAt < BEAT_INTERVAL) return
+    if (this.fault !== null || this.lease.age() < BEAT_INTERVAL) return
     this.commit([], { isOfNode: true }).catch(() => undefined)
   }
 
-  /** Others have ceased to wait for this node. */
-  private hasLapsed(): boolean {
-    return this.isLapsed || performance.now() - this.lastBatchAt > LEASE_TIME * 1_000
+  /** Requests that came before a lapse may rest on what others have changed since. */
+  private refuseOthers(): void {
+    const others = this.waiting.filter(({ isOfNode }) => !isOfNode)
+    this.waiting = this.waiting.filter(({ isOfNode }) => isOfNode)
+    for (const { reject } of others) reject(new StorageFault('lapsed', LAPSED))
   }
 
   /** The requests of one turn of the event loop are one batch. */
@@ -139,6 +134,7 @@ export class BatchWriter {
 
   private async work(): Promise<void> {
     while (this.waiting.length > 0) {
+      if (!this.lease.isHeld()) this.refuseOthers()
       const batch = this.waiting.splice(0, MAX_REQUESTS)
       try {
         await this.write(batch)
@@ -211,11 +207,7 @@ export class BatchWriter {
   private noteCommitted(batch: readonly Request[], syncTime: number): void {
     this.commits += 1
     this.deps.fence.noteCommitted()
-    if (this.hasLapsed()) {
-      this.isLapsed = true
-      this.deps.onLapse()
-    }
-    this.lastBatchAt = performance.now()
+    this.lease.renew()
     this.deps.onBatch({ requests: batch.length, syncTime })
     for (const { resolve } of batch) resolve()
   }
@@ -233,7 +225,10 @@ export class BatchWriter {
     const endPatience = this.refuseAfter(PATIENCE - (performance.now() - began), fault)
     try {
       const { isCommitted, hasLost } = await this.askUntilKnown(() => fence.findOutcome(this.connection))
-      if (hasLost) log.error('PostgreSQL has lost commits that it had acknowledged')
+      if (hasLost) {
+        log.error('PostgreSQL has lost commits that it had acknowledged')
+        throw this.stopFor(new DatabaseTaken('the server has lost commits, so everything is read again'))
+      }
       if (!isCommitted && this.fault !== null) throw fault
       return isCommitted
     } finally {

@@ -142,6 +142,8 @@ async function prepareSession(
     enable_seqscan: 'off',
     // A walk through a table, for lack of another way, counts as very expensive then, and would be compiled each time.
     jit: 'off',
+    // Reads are short, and the start of a worker is not.
+    max_parallel_workers_per_gather: 0,
   }
   const [state] = await connection.run([
     {

@@ -14,12 +14,13 @@ import {
   adoptSilent,
   beginToLead,
   ceaseToLead,
-  findLeftRows,
+  hasLeftRows,
   isLiving,
   join,
   moveRows,
   type NodeRow,
   noteDrained,
+  OF_COMMANDS,
   readNodes,
 } from './node-rows.js'
 
@@ -31,10 +32,42 @@ interface MembershipDeps {
   readonly slots: readonly number[]
   readonly read: Read
   readonly commit: Commit
-  /** Called when everything that others had changed is in force here. */
-  readonly onSeen: () => void
+  /** Counts the times after which this node must look at what others have changed: see `onSeen`. */
+  readonly countLapses: () => number
+  /** Called when everything is in force here that others had changed until the lapse with this number. */
+  readonly onSeen: (lapse: number) => void
+  readonly holdsLease: () => boolean
+  /** Resolves to false if a batch of the node is under way at the server, whose end an adoption would wait for. */
+  readonly isFree: (name: string) => Promise<boolean>
+  /** Milliseconds for which this node watches a silent one itself before it adopts it. */
+  readonly watchTime?: number | undefined
   readonly clock: () => number
   readonly log: Pick<Log, 'warn' | 'info'>
+}
+
+/** See `MembershipDeps.watchTime`. After an outage of the server, nodes come back one after the other. */
+const WATCH_TIME = 10_000
+/** Milliseconds between two looks after which a node may have been silent because nobody could be heard. */
+const MAX_GAP = 2_000
+
+/** Since when this process has seen no new beat of each node. */
+class SilenceWatch {
+  private readonly beats = new Map<string, { readonly beat: number; readonly since: number }>()
+  private lastLook = 0
+
+  constructor(private readonly watchTime: number) {}
+
+  note(nodes: readonly NodeRow[]): void {
+    const now = performance.now()
+    if (now - this.lastLook > MAX_GAP) this.beats.clear()
+    this.lastLook = now
+    for (const { name, last_beat: beat } of nodes)
+      if (this.beats.get(name)?.beat !== beat) this.beats.set(name, { beat, since: now })
+  }
+
+  isLong({ name }: NodeRow): boolean {
+    return performance.now() - (this.beats.get(name)?.since ?? Infinity) >= this.watchTime
+  }
 }
 
 interface Standing {
@@ -42,7 +75,6 @@ interface Standing {
   readonly leads: boolean
   readonly slots: readonly number[]
   readonly living: number
-  readonly others: readonly number[]
 }
 
 const ofNode = { isOfNode: true }
@@ -50,6 +82,7 @@ const ofNode = { isOfNode: true }
 export class Membership implements NodeState {
   readonly name: string
   readonly ownSlots: readonly number[]
+  readonly holdsLease: () => boolean
   private standing: Standing
   private readonly listeners = new Set<() => void>()
   private readonly foreignListeners = new Set<() => void | Promise<void>>()
@@ -57,11 +90,16 @@ export class Membership implements NodeState {
   private looking: Promise<void> | null = null
   /** The first look tells of a commit in any case: one may have come before the daemon listened. */
   private seen: number | null = null
+  private readonly silences: SilenceWatch
+  /** Rows are being moved. */
+  private moving: Promise<void> | null = null
 
   constructor(private readonly deps: MembershipDeps) {
     this.name = deps.name
+    this.silences = new SilenceWatch(deps.watchTime ?? WATCH_TIME)
+    this.holdsLease = deps.holdsLease
     this.ownSlots = deps.slots
-    this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1, others: [] }
+    this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1 }
   }
 
   /** Resolves when the node works, and leads if no other does. */
@@ -76,6 +114,7 @@ export class Membership implements NodeState {
   async end(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer)
     await this.looking
+    await this.moving
     await this.deps.commit([ceaseToLead(this.deps.name)], ofNode).catch(() => undefined)
   }
 
@@ -83,7 +122,11 @@ export class Membership implements NodeState {
   readonly leads = (): boolean => this.standing.leads
   readonly state = (): WorkState => this.standing.state
   readonly countLiving = (): number => this.standing.living
-  readonly otherSlots = (): readonly number[] => this.standing.others
+
+  readonly readOtherSlots = async (): Promise<readonly number[]> => {
+    const nodes = await readNodes(this.deps.read)
+    return nodes.filter((node) => node.name !== this.name && isLiving(node)).map(({ slot }) => slot)
+  }
 
   readonly onChange = (listener: () => void): void => void this.listeners.add(listener)
 
@@ -108,14 +151,20 @@ export class Membership implements NodeState {
   }
 
   private async lookOnce(): Promise<void> {
-    const { read } = this.deps
+    const { read, countLapses, onSeen } = this.deps
+    const lapse = countLapses()
     const [nodes, changes] = await Promise.all([readNodes(read), countForeignChanges(read, this.deps.slots)])
+    this.silences.note(nodes)
     this.note(nodes)
     if (changes !== this.seen) await Promise.all([...this.foreignListeners].map((listener) => listener()))
     this.seen = this.foreignListeners.size === 0 ? null : changes
-    this.deps.onSeen()
+    onSeen(lapse)
     if (await this.adoptFrom(nodes)) this.note(await readNodes(read))
-    await this.moveLeftRows()
+    this.moving ??= this.moveLeftRows(nodes)
+      .catch(() => undefined)
+      .finally(() => {
+        this.moving = null
+      })
   }
 
   /** Resolves to whether something has changed. */
@@ -125,8 +174,9 @@ export class Membership implements NodeState {
     let hasAdopted = false
     for (const node of nodes) {
       if (node.name === name || node.adopted_by !== null) continue
-      const isSilent = node.silence > ADOPTION_AFTER
+      const isSilent = node.silence > ADOPTION_AFTER && this.silences.isLong(node)
       if (!isSilent && node.state !== 'drained') continue
+      if (isSilent && !(await this.deps.isFree(node.name))) continue
       const writes = isSilent ? adoptSilent(node.name, name) : adoptDrained(node.name, name)
       if (!(await tryCommit(commit(writes, ofNode)))) continue
       log.warn({ node: node.name, silence: Math.round(node.silence) }, 'a node is adopted: its mail goes out from here')
@@ -137,32 +187,30 @@ export class Membership implements NodeState {
     return hasAdopted || !hasLeader
   }
 
-  /** It is one commit for each portion, so that others come in between. */
-  private async moveLeftRows(): Promise<void> {
+  /** It is one commit for each portion, so that others come in between. Rows of commands go to the node that leads. */
+  private async moveLeftRows(nodes: readonly NodeRow[]): Promise<void> {
     const { read, commit, name, clock } = this.deps
-    if (this.standing.state !== 'working') return
-    let hasMoved = false
-    for (;;) {
-      const [left] = await read<Readonly<Record<string, number>>>(findLeftRows, [name])
-      if (left === undefined || Object.values(left).every((found) => found === 0)) break
-      await commit(moveRows(name, clock()), ofNode)
-      hasMoved = true
+    const adopted = nodes.filter((node) => node.adopted_by === name).map((node) => node.name)
+    for (const source of [...(this.leads() ? [OF_COMMANDS] : []), ...adopted]) {
+      while (this.standing.state === 'working' && (await hasLeftRows(read, source))) {
+        await commit(moveRows(source, name, clock()), ofNode)
+        this.tell()
+      }
     }
-    if (hasMoved) this.tell()
   }
 
   private note(nodes: readonly NodeRow[]): void {
     const { name } = this.deps
     const own = nodes.find((node) => node.name === name)
     if (own === undefined) return
-    const served = nodes.filter((node) => node.name === name || node.adopted_by === name)
+    const isOwn = (node: NodeRow): boolean => node.name === name && node.adopted_by === null
+    const served = nodes.filter((node) => isOwn(node) || node.adopted_by === name)
     const leads = own.leads === 1 && own.state === 'working'
     const next: Standing = {
       state: own.state,
       leads,
       slots: [...(leads ? [LONE_SLOT] : []), ...served.flatMap(({ slots }) => slots.split(',').map(Number))],
       living: nodes.filter(isLiving).length,
-      others: nodes.filter((node) => node.name !== name && isLiving(node)).map(({ slot }) => slot),
     }
     const before = JSON.stringify(this.standing)
     this.standing = next

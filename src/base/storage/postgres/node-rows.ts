@@ -146,35 +146,48 @@ const more = {
   inbound_emails: '',
   webhook_deliveries: '',
   webhook_replays: '',
-  queue: `, leased = 0, next_attempt_at = case leased when 1 then $2::bigint + (attempts - 1) * 30000 else next_attempt_at end`,
+  queue: `, leased = 0, next_attempt_at = case leased when 1 then $3::bigint + (attempts - 1) * 30000 else next_attempt_at end`,
 } as const
 
-/** The nodes whose rows `name` takes over: those that it has adopted, and commands if it leads. */
-const sources = `(select adopted.name from nodes as adopted where adopted.adopted_by = $1
-  union all select '' from terms where terms.node = $1)`
+/** Commands are of no node: the one that leads takes over what they have written. */
+export const OF_COMMANDS = ''
 
-/** Tells of each table if there are rows to take over. */
-export const findLeftRows = `select ${ownedTables
-  .map((table) => `exists (select 1 from ${table} where node in ${sources} and ${isOpen[table]})::integer as ${table}`)
-  .join(', ')}`
+const leftRows = `select ${ownedTables
+  .map((table) => `exists (select 1 from ${table} where node = $1 and ${isOpen[table]})`)
+  .join(' or ')} as has_rows`
 
-/** A portion of the rows of each table. */
-export function moveRows(name: string, now: number): readonly Write[] {
-  return ownedTables.map((table) => ({
+/** Tells if a node has left rows. */
+export async function hasLeftRows(read: Read, source: string): Promise<boolean> {
+  const [row] = await read<{ has_rows: number }>(leftRows, [source])
+  return row?.has_rows === 1
+}
+
+/**
+ * Takes over a portion of the rows of each table. It misses if the node works again: that waits until the portion has moved,
+ * and a portion that comes later finds it.
+ */
+export function moveRows(source: string, name: string, now: number): readonly Write[] {
+  const mayTake =
+    source === OF_COMMANDS
+      ? 'select 1 from terms where node = $1 for share'
+      : 'select 1 from nodes where adopted_by = $1 and name = $2 for share'
+  const moves = ownedTables.map((table) => ({
     sql: `update ${table} set node = $1${more[table]}
-      where id in (select id from ${table} where node in ${sources} and ${isOpen[table]} order by id limit ${PORTION})`,
-    parameters: table === 'queue' ? [name, now] : [name],
+      where id in (select id from ${table} where node = $2 and ${isOpen[table]} limit ${PORTION})`,
+    parameters: table === 'queue' ? [name, source, now] : [name, source],
   }))
+  const parameters = source === OF_COMMANDS ? [name] : [name, source]
+  return [{ sql: `select 1 / (count(*))::integer from (${mayTake}) as held`, parameters }, ...moves]
 }
 
-/** The node moves what it has to others. Misses if it drains already. */
-export function askToDrain(name: string): Write {
-  return {
-    sql: `update nodes set state = 'draining' where name = $1 and state = 'working'`,
-    parameters: [name],
-    rows: 1,
-  }
+/** The node moves what it has to others, and another one leads. Misses if it drains already. */
+export function askToDrain(name: string): readonly Write[] {
+  const sql = `update nodes set state = 'draining' where name = $1 and state = 'working'`
+  return [{ sql, parameters: [name], rows: 1 }, ceaseToLead(name)]
 }
+
+/** Waits for no batch of the node: it fails while one is under way. */
+export const probeFence = 'select 1 from fence where node = $1 for update nowait'
 
 /**
  * Forgets a node that another has adopted. Its slots, whose events may still be on their way, become that one's. Misses if

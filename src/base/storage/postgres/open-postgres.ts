@@ -23,10 +23,11 @@ import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mar
 import { Fence, type FencePlace } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import { Membership } from './membership.js'
-import { readNodes } from './node-rows.js'
+import { probeFence, readNodes } from './node-rows.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
+import { ServerError } from './server-errors.js'
 import type { Connect } from './server-pulse.js'
 import { toSought } from './wire-values.js'
 import { toStatement, toWriteError } from './write-errors.js'
@@ -39,6 +40,9 @@ const LONG_READ_LIMIT = 20_000
 /** Milliseconds, somewhat more than a daemon may be silent. */
 const TAKE_WAIT = 12_000
 const TAKE_PAUSE = 500
+
+/** SQLSTATE of a lock that is held. */
+const LOCK_NOT_AVAILABLE = '55P03'
 
 export interface PostgresOptions {
   readonly settings: ConnectionSettings
@@ -54,6 +58,8 @@ interface DaemonOptions extends PostgresOptions {
   /** Milliseconds to wait for a daemon that works on the database, which may have died on another machine. */
   readonly maxWait?: number
   readonly clock: Clock
+  /** See `Membership`. */
+  readonly watchTime?: number
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Another daemon has taken over, so nothing can be written any more. */
   readonly onTaken: (error: Error) => void
@@ -80,11 +86,16 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
   const connect: Connect = (limits) => servers.connect(limits)
   const readers = openReaders(servers, connections)
   const onTaken = (error: Error): void => void explainLoss(readers.read, name, error).then(options.onTaken)
-  const onLapse = (): void => void node.look()
-  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onLapse, onBatch })
+  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
   const commit: Commit = (writes, options) => writer.commit(writes, options)
   const { read } = readers
-  const node = new Membership({ name, slots: [fence.slot], read, clock, log, commit, onSeen: () => writer.endLapse() })
+  const node = new Membership({
+    ...{ name, slots: [fence.slot], read, clock, log, commit, watchTime: options.watchTime },
+    countLapses: writer.lease.countLapses,
+    onSeen: writer.lease.endLapse,
+    holdsLease: () => writer.lease.isHeld(),
+    isFree: (other) => isFree(servers, other),
+  })
   await node.begin()
   return {
     place: { engine: 'postgres', source: settings.source },
@@ -102,6 +113,20 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
       await writer.close()
       await readers.close()
     },
+  }
+}
+
+/** A machine that lost its power in the middle of a batch leaves a lock until the server ends its session. */
+async function isFree(servers: PostgresServers, node: string): Promise<boolean> {
+  const connection = await servers.connect()
+  try {
+    await connection.run([{ sql: probeFence, parameters: [node] }])
+    return true
+  } catch (error) {
+    if (error instanceof ServerError && error.code === LOCK_NOT_AVAILABLE) return false
+    throw error
+  } finally {
+    await connection.close()
   }
 }
 

@@ -27,6 +27,8 @@ export const followedTables = [
 export const followedSubjects = [
   /** A command has changed something, which may be anything. */
   'commands',
+  /** A node asks the others to say how far they have put changes in force. Nothing else follows. */
+  'questions',
   /** The check of a domain is due earlier than it was. */
   'domain_checks',
   /** A domain or workspace is deleted, whose mail must not be kept in memory. */

@@ -70,7 +70,7 @@ export async function drain({ words, options, database, config, showProgress }: 
   if (!nodes.some((other) => other.name !== name && isLiving(other) && other.state === 'working')) {
     throw new CommandFailed('no other node works that could take its entries: start one first')
   }
-  await tryCommit(commit([askToDrain(name)]))
+  await tryCommit(commit(askToDrain(name)))
   const left = flagOption(options, 'no-wait')
     ? await countLeft(read, name)
     : await waitUntilEmpty(read, name, showProgress)

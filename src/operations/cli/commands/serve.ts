@@ -4,6 +4,7 @@
  * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
  * (`reloader.ts`). It tells systemd what the daemon does (`systemd-notices.ts`).
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../../base/config/complete.js'
 import { listEffectiveValues } from '../../../base/config/effective-values.js'
 import type { LoadedConfig, WrittenConfig } from '../../../base/config/load.js'
@@ -15,6 +16,8 @@ import { LogTail } from '../../../base/platform/log-tail.js'
 import { limitHeapGrowth } from '../../../base/platform/memory/heap.js'
 import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
+import { DatabaseTaken } from '../../../base/storage/db/schema-errors.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
@@ -22,6 +25,9 @@ import { explainListenerFault } from '../command/listener-fault.js'
 import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
 import { SystemdNotices } from '../command/systemd-notices.js'
+
+/** Milliseconds between two attempts to join the other nodes again. */
+const RETRY_PAUSE = 1_000
 
 interface ServeOptions {
   /** The environment of the process: systemd names its socket and the time of its watchdog there. */
@@ -69,7 +75,28 @@ interface RunnerDeps {
 
 /** Runs the daemon, and again with what was loaded last if another node has adopted it meanwhile. */
 class DaemonRunner {
-  constructor(private readonly deps: RunnerDeps) {}
+  private hasServed = false
+  private isStopped = false
+
+  constructor(private readonly deps: RunnerDeps) {
+    void deps.stopped.then(() => {
+      this.isStopped = true
+    })
+  }
+
+  /** A daemon that joins again waits for a server that is away. */
+  private async startDaemon(options: DaemonOptions): Promise<Daemon> {
+    for (;;) {
+      try {
+        return await startDaemon(options)
+      } catch (error) {
+        const mayPass = this.hasServed && error instanceof StorageFault && !(error instanceof DatabaseTaken)
+        if (!mayPass || this.isStopped) throw explainListenerFault(error, options.config)
+        this.deps.log.warn({ err: error }, 'the node cannot join the others now')
+        await pause(RETRY_PAUSE)
+      }
+    }
+  }
 
   /** Resolves to the settings to go on with, or to null if a signal came. */
   async run(loaded: Loaded): Promise<Loaded | null> {
@@ -77,9 +104,8 @@ class DaemonRunner {
     const { config } = loaded
     const { data_dir: dataDir } = config.service
     const taken = Promise.withResolvers<null>()
-    const daemon = await startDaemon({ ...parts, config, onTaken: () => taken.resolve(null) }).catch((error: unknown) =>
-      Promise.reject(explainListenerFault(error, config)),
-    )
+    const daemon = await this.startDaemon({ ...parts, config, onTaken: () => taken.resolve(null) })
+    this.hasServed = true
     const report = createReporter(dataDir, log)
     // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
     const publish = startPublishing(loaded, log)

@@ -191,7 +191,7 @@ interface HostCall {
 
 function callHosts(
   { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
-  { sender, lanes, abortSignal }: MakeAttemptDeps,
+  { sender, lanes, clock, mayBegin, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
   const message: OutboundMessage = {
     ...readyMessage.message,
@@ -199,7 +199,12 @@ function callHosts(
       turn.isHandedOver = true
     },
   }
-  const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
+  const acquireSlot: AcquireSlot = async (host, signal) => {
+    const slot = await lanes.acquireSlot(turn.entry, host, signal)
+    if (typeof slot !== 'function' || mayBegin()) return slot
+    slot()
+    return { kind: 'outage', until: clock(), why: 'the lease of this node', isOfEntry: true }
+  }
   const number = turn.entry.attempts + 1
   return sender.send(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)
 }

@@ -5,6 +5,8 @@ import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import { countChange } from '../../../base/storage/db/table-changes.js'
 
 interface FutureEntries {
+  /** The name of the node whose clock was set back. */
+  readonly node: string
   readonly now: number
   /** The time after which no wait ends. */
   readonly latest: number
@@ -44,6 +46,7 @@ const makePortionDue = prepareWrite<FutureEntries & { after: string; last: strin
     .where('id', '>', slot('after'))
     .where('id', '<=', slot('last'))
     .where('next_attempt_at', '>', slot('now'))
+    .where('node', '=', slot('node'))
     .where('leased', '=', sql.lit(0))
     .where((eb) => eb.or([eb('enqueued_at', '>', slot('now')), eb('next_attempt_at', '>', slot('latest'))]))
     .where((eb) =>

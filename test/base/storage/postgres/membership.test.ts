@@ -157,7 +157,7 @@ t.test(
     })
     two.node.onChange(() => undefined)
     two.onForeignCommit(() => follower.follow())
-    await waitUntil('it lives', () => one.node.otherSlots().length === 1)
+    await waitUntil('it lives', () => one.node.countLiving() === 2)
     await one.commit([countChange('due_mail')])
     t.ok(await waitForNodes(one))
     t.ok(seen.includes('due_mail'))

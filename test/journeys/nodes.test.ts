@@ -16,7 +16,15 @@ import { plainNode } from '../helpers/programs/plain-node.js'
 import { withoutPostgres } from '../helpers/programs/postgres.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { configure, type Daemon, type Installation, runCommand, runForJson, serve, waitForExit } from './support/program.js'
+import {
+  configure,
+  type Daemon,
+  type Installation,
+  runCommand,
+  runForJson,
+  serve,
+  waitForExit,
+} from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
 
 t.teardown(stopServer)

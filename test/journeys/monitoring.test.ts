@@ -117,6 +117,7 @@ t.test('a journey is counted, and the series do not change', async (t) => {
   t.ok(readValue('posthorn_database_bytes') > 0)
   t.ok(readValue('posthorn_disk_free_bytes') > 0)
   t.ok(readValue('process_open_fds') > 10)
+  t.equal(readValue('posthorn_nodes_living'), 1)
   t.same(seriesOf(after), seriesOf(before), 'no series came or went')
 
   const { groups } = (await app.cli('queue', 'summary', '--json')).json() as SummarizedQueue

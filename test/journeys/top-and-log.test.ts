@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { TopSnapshot } from '../../src/operations/cli/top/snapshot.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { isOnPostgres } from '../helpers/database/test-engine.js'
 import { webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
@@ -46,6 +47,8 @@ t.test('a snapshot has what the service did', async (t) => {
   t.ok(snapshot.disk.free > 0 && snapshot.disk.database > 0)
   const { out } = await app.cli('top')
   t.match(out, /^posthorn {2}20.* pid \d+ .*\ndaemon .*\nsessions .*submission \d/, 'without a terminal it prints once')
+  const { name } = app.daemon.database.node
+  t.equal(out.includes(`  node ${name} (working, leads)  pid `), isOnPostgres(), 'the node among others')
   t.match(out, /queue {5}1 {2}queued 0 {2}deferred 1 .*\nreasons {3}answer 450 4\.7\.1: 1\n/)
   await app.stop()
   t.match(await app.cli('top', '--once'), { status: 0, out: /daemon {4}is not running/ })

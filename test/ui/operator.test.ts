@@ -125,6 +125,7 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectText(page, 'self-signed')
   await expectText(page, 'Commits since the start')
   await expectPresentable(t, dashboard, 'health')
+  await lookAtNodes(t, dashboard)
   await lookAtFindings(t, app, dashboard)
   await page.getByRole('link', { name: 'Log', exact: true }).click()
   await page.getByRole('rowheader').first().waitFor()
@@ -133,6 +134,29 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectText(page, 'No line of this level')
   t.same(dashboard.faults, [])
 })
+
+/** They are shown if there are several. */
+async function lookAtNodes(t: Test, dashboard: Dashboard): Promise<void> {
+  const { page, open } = dashboard
+  t.equal(await page.getByRole('heading', { name: 'Nodes' }).count(), 0)
+  const path = '**/ui/api/operator/health'
+  const at = '2026-11-28T15:04:05.120Z'
+  const one = { name: 'one', state: 'working', version: '0.1.0', last_beat: at, started_at: at, entries: 1_234 }
+  const nodes = [
+    { ...one, leads: true, adopted_by: null },
+    { ...one, name: 'two', state: 'stopped', last_beat: null, entries: 0, leads: false, adopted_by: 'one' },
+  ]
+  await page.route(path, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), answered_by: 'one', nodes } })
+  })
+  await open('/operator/health')
+  await expectText(page, 'are those of the node one')
+  const rows = page.getByRole('table', { name: 'The daemons that work on the database' }).locator('tbody tr')
+  t.match(await rows.allTextContents(), [/^oneWorking0\.1\.0.*1,234Yes–$/, /^twoStopped0\.1\.0–0Noone$/])
+  await expectPresentable(t, dashboard, 'nodes')
+  await page.unroute(path)
+}
 
 /** Nothing is called well before every check has had an answer, and failures come first in the one list. */
 async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon, dashboard: Dashboard): Promise<void> {

@@ -151,7 +151,7 @@ async function openOperator(
   const { config, clock, log, database, listeners } = deps
   const { submission, mx, api } = listeners
   const status = await startStatusFile({
-    ...{ folder: config.service.data_dir, clock, log },
+    ...{ folder: config.service.data_dir, clock, log, node: database.node },
     readProcess: operator.readProcess,
     countCommits: database.countCommits,
     countAttempts: () => delivery.runner.countTurns(),

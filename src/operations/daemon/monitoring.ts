@@ -2,6 +2,7 @@
 
 import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
+import { readNodes } from '../../base/storage/postgres/node-rows.js'
 import { readStandbyStatus, standbyLag } from '../../base/storage/standby/standby-status.js'
 import { listRunningBroadcasts } from '../../outbound/broadcasts/active-broadcasts.js'
 import type { WatchedCertificate } from '../certificates/expiry-watch.js'
@@ -10,6 +11,7 @@ import { readFindings, readLastRun } from '../doctor/findings-store.js'
 import { reportBreaker } from '../monitoring/breaker-metrics.js'
 import { type MetricsEndpoint, startMetricsListener } from '../monitoring/metrics-listener.js'
 import { createMonitoring, type Monitoring } from '../monitoring/monitoring.js'
+import { reportNodes } from '../monitoring/node-metrics.js'
 import { reportProcess } from '../monitoring/process-metrics.js'
 import { reportQueue } from '../monitoring/queue-metrics.js'
 import { reportService } from '../monitoring/service-metrics.js'
@@ -48,6 +50,11 @@ export async function openMonitoring(
   const { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections } = listeners.watched
   const { data_dir: folder } = config.service
   reportQueue(metrics, { readCensus, now: clock })
+  reportNodes(metrics, {
+    countLiving: database.node.countLiving,
+    listNodes: async () => (database.node.name === '' ? [] : readNodes(read)),
+    readCensus,
+  })
   reportOpenSessions(metrics, {
     submission: () => listeners.submission.connections(),
     mx: () => listeners.mx.connections(),

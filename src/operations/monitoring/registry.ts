@@ -3,7 +3,7 @@
  *
  * Each label states all of its values, and all series exist from the start. Their number therefore never grows, a rate
  * over a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`,
- * or not at all where the list has no `other`. Named gauges are the exception: their series have a limit.
+ * or not at all where the list has no `other`. Named and information gauges are the exception: their series have a limit.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -24,6 +24,12 @@ interface MetricSpec {
 
 interface NamedGaugeSpec extends Omit<MetricSpec, 'labels'> {
   readonly label: string
+  /** Series. */
+  readonly max: number
+}
+
+interface InfoGaugeSpec extends Omit<MetricSpec, 'labels'> {
+  readonly labels: readonly string[]
   /** Series. */
   readonly max: number
 }
@@ -50,6 +56,12 @@ interface NamedGauge {
   readonly replace: (values: readonly (readonly [name: string, value: number])[]) => void
 }
 
+/** A gauge whose series say something by their labels alone, and come and go. The value of each is 1. */
+interface InfoGauge {
+  /** Replaces all series that exist. Those beyond the limit are left out. Each has the values of its labels in their order. */
+  readonly replace: (series: readonly (readonly string[])[]) => void
+}
+
 interface Histogram {
   readonly observe: (values: readonly string[], value: number) => void
 }
@@ -58,6 +70,7 @@ export interface Metrics {
   readonly counter: (spec: MetricSpec) => Counter
   readonly gauge: (spec: MetricSpec) => Gauge
   readonly namedGauge: (spec: NamedGaugeSpec) => NamedGauge
+  readonly infoGauge: (spec: InfoGaugeSpec) => InfoGauge
   readonly histogram: (spec: HistogramSpec) => Histogram
   /** Called before each scrape. */
   readonly onScrape: (read: () => Promise<void> | void) => void
@@ -86,6 +99,8 @@ export function createMetrics(onFault: (error: unknown) => void, maxReadTime = M
     gauge: (spec) => createGauge(new PromGauge(toOptions(registry, spec)), spec),
     namedGauge: ({ label, max, ...spec }) =>
       createNamedGauge(new PromGauge({ ...toOptions(registry, spec), labelNames: [label] }), max),
+    infoGauge: ({ labels, max, ...spec }) =>
+      createInfoGauge(new PromGauge({ ...toOptions(registry, spec), labelNames: [...labels] }), max),
     histogram: (spec) =>
       createHistogram(new PromHistogram({ ...toOptions(registry, spec), buckets: [...spec.buckets] }), spec),
     onScrape: (read) => readers.push(read),
@@ -165,6 +180,15 @@ function createNamedGauge(metric: PromGauge, max: number): NamedGauge {
     replace: (values) => {
       metric.reset()
       for (const [name, value] of values.slice(0, max)) metric.labels(name).set(value)
+    },
+  }
+}
+
+function createInfoGauge(metric: PromGauge, max: number): InfoGauge {
+  return {
+    replace: (series) => {
+      metric.reset()
+      for (const values of series.slice(0, max)) metric.labels(...values).set(1)
     },
   }
 }

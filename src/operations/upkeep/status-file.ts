@@ -12,11 +12,13 @@ import {
 } from '../../base/platform/processes/daemon-status.js'
 import type { ProcessMeter } from '../../base/platform/processes/process-meter.js'
 import { version } from '../../base/platform/version.js'
+import type { NodeState } from '../../base/storage/db/node-state.js'
 
 interface StatusFileDeps {
   readonly folder: string
   readonly clock: Clock
   readonly log: Log
+  readonly node: Pick<NodeState, 'name' | 'state' | 'leads'>
   readonly readProcess: ProcessMeter['read']
   readonly countCommits: () => number
   readonly countAttempts: () => number
@@ -64,6 +66,7 @@ async function describeStatus(deps: StatusFileDeps, last: Reading, present: Read
   return {
     pid: process.pid,
     version,
+    node: describeNode(deps.node),
     started_at: formatTimestamp(present.at - Math.round(uptime * 1_000)),
     updated_at: formatTimestamp(present.at),
     event_loop_delay_ms: delays,
@@ -77,4 +80,8 @@ async function describeStatus(deps: StatusFileDeps, last: Reading, present: Read
       main_thread_load: Math.round(load * 1_000) / 1_000,
     },
   }
+}
+
+function describeNode({ name, state, leads }: StatusFileDeps['node']): DaemonStatus['node'] {
+  return name === '' ? null : { name, state: state(), leads: leads() }
 }

@@ -125,3 +125,19 @@ t.test('series by name come and go, up to their limit', async (t) => {
   gauge.replace([['z.test', 4]])
   t.same(await read(), { 'a{name="z.test"}': 4 })
 })
+
+t.test('series that say something by their labels come and go, up to their limit', async (t) => {
+  const metrics = createMetrics(fail)
+  const gauge = metrics.infoGauge({ name: 'a', help: 'A.', labels: ['name', 'state'], max: 2 })
+  const read = async (): Promise<Record<string, number>> =>
+    Object.fromEntries(parseMetrics(await metrics.render()).samples.map(({ series, value }) => [series, value]))
+  t.same(await read(), {})
+  gauge.replace([
+    ['x', 'up'],
+    ['y', ''],
+    ['z', 'up'],
+  ])
+  t.same(await read(), { 'a{name="x",state="up"}': 1, 'a{name="y",state=""}': 1 })
+  gauge.replace([['x', 'down']])
+  t.same(await read(), { 'a{name="x",state="down"}': 1 })
+})

@@ -5,6 +5,7 @@ import t from 'tap'
 import { isStatusFresh, readDaemonStatus } from '../../../src/base/platform/processes/daemon-status.js'
 import { version } from '../../../src/base/platform/version.js'
 import { testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { isOnPostgres } from '../../helpers/database/test-engine.js'
 
 t.test('the file is there while the daemon runs', async (t) => {
   const app = await testDaemon(t)
@@ -12,6 +13,8 @@ t.test('the file is there while the daemon runs', async (t) => {
   const status = await readDaemonStatus(folder)
   if (status === null) throw new Error('no status')
   t.match(status, { pid: process.pid, version, sessions: { submission: 0, mx: 0, api: 0 }, attempts_under_way: 0 })
+  const { name } = app.daemon.database.node
+  t.same(status.node, isOnPostgres() ? { name, state: 'working', leads: true } : null)
   t.ok(isStatusFresh(status, app.now()))
   t.ok(Date.parse(status.started_at) < Date.parse(status.updated_at))
   t.ok(status.rss > status.heap_used && status.heap_used > 0)

@@ -19,6 +19,8 @@ const MAX_STATUS_SIZE = 64 * 1_024
 export interface DaemonStatus {
   readonly pid: number
   readonly version: string
+  /** The daemon among those on a database of PostgreSQL. Null on SQLite. */
+  readonly node: { readonly name: string; readonly state: string; readonly leads: boolean } | null
   /** ISO 8601. */
   readonly started_at: string
   readonly updated_at: string
@@ -75,7 +77,7 @@ export function isStatusFresh({ updated_at }: Pick<DaemonStatus, 'updated_at'>, 
 
 const statusFile = (folder: string): string => join(folder, 'status.json')
 
-/** The fields that are missing in the file of another version are 0. */
+/** The numbers that are missing in the file of another version are 0. */
 function parseStatus(text: string): DaemonStatus | null {
   const found = parseObject(text)
   if (found === null || typeof found['updated_at'] !== 'string') return null
@@ -85,6 +87,7 @@ function parseStatus(text: string): DaemonStatus | null {
   return {
     pid: numberOf(found['pid']),
     version: String(found['version'] ?? ''),
+    node: parseNode(found['node']),
     started_at: String(found['started_at'] ?? ''),
     updated_at: found['updated_at'],
     event_loop_delay_ms: { p50: numberOf(delay['p50']), p99: numberOf(delay['p99']), max: numberOf(delay['max']) },
@@ -102,6 +105,11 @@ function parseStatus(text: string): DaemonStatus | null {
       main_thread_load: numberOf(rates['main_thread_load']),
     },
   }
+}
+
+function parseNode(value: unknown): DaemonStatus['node'] {
+  const { name, state, leads } = objectOf(value)
+  return typeof name === 'string' && typeof state === 'string' ? { name, state, leads: leads === true } : null
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,6 +1,5 @@
 /** `node list|drain|remove`: the daemons that work on one database of PostgreSQL. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import {
@@ -11,6 +10,7 @@ import {
   type NodeRow,
   readNodes,
 } from '../../../base/storage/postgres/node-rows.js'
+import { showNodes } from '../../../base/storage/postgres/node-view.js'
 import {
   type Answer,
   type Call,
@@ -26,31 +26,14 @@ const LOOK_INTERVAL = 250
 /** Milliseconds for which the command waits for a node that drains. */
 const MAX_WAIT = 10 * 60_000
 
-/** `drained` and `draining` are as the operator asked; `silent` nodes are adopted by others after a while. */
-type ShownState = NodeRow['state'] | 'silent' | 'stopped'
-
-function stateOf(node: NodeRow): ShownState {
-  if (isLiving(node)) return node.state
-  return node.is_held === 0 ? 'stopped' : 'silent'
-}
-
 export async function list({ words, database, config }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   requireServer(config)
   const { read } = await database()
   const [nodes, entries] = await Promise.all([readNodes(read), countOwnedEntries(read)])
-  const data = nodes.map((node) => ({
-    name: node.name,
-    state: stateOf(node),
-    version: node.version,
-    last_beat: formatTimestamp(node.last_beat),
-    started_at: formatTimestamp(node.joined_at),
-    entries: entries.get(node.name) ?? 0,
-    leads: node.leads === 1,
-    adopted_by: node.adopted_by,
-  }))
+  const data = showNodes(nodes, entries)
   const rows = data.map((node) => [
-    ...[node.name, node.state, node.version, node.last_beat, String(node.entries)],
+    ...[node.name, node.state, node.version, node.last_beat ?? '-', String(node.entries)],
     ...[node.leads ? 'yes' : 'no', node.adopted_by ?? '-'],
   ])
   const head = ['NAME', 'STATE', 'VERSION', 'LAST BEAT', 'ENTRIES', 'LEADS', 'ADOPTED BY']

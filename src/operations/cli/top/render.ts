@@ -25,9 +25,10 @@ function renderDaemon({ at, daemon: { state, status } }: TopSnapshot): readonly 
     return [`posthorn  ${time}`, `daemon    ${why}`]
   }
   const up = formatAge(Date.parse(at) - Date.parse(status.started_at))
-  const { event_loop_delay_ms: delay, sessions, rates } = status
+  const { event_loop_delay_ms: delay, sessions, rates, node } = status
+  const place = node === null ? '' : `  node ${node.name} (${node.state}${node.leads ? ', leads' : ''})`
   return [
-    `posthorn  ${time}  version ${status.version}  pid ${status.pid}  up ${up}${state === 'silent' ? '  STATUS IS OLD' : ''}`,
+    `posthorn  ${time}  version ${status.version}${place}  pid ${status.pid}  up ${up}${state === 'silent' ? '  STATUS IS OLD' : ''}`,
     `daemon    event loop p50 ${formatDelay(delay.p50)} p99 ${formatDelay(delay.p99)} max ${formatDelay(delay.max)} ms  main thread ${Math.round(rates.main_thread_load * 100)} %  memory ${formatSize(status.rss)}  heap ${formatSize(status.heap_used)}`,
     `sessions  submission ${sessions.submission}  MX ${sessions.mx}  API ${sessions.api}  attempts under way ${status.attempts_under_way}  commits ${rates.commits_per_second}/s`,
   ]

@@ -11,6 +11,7 @@ import { dnssecChecks } from './dnssec-checks.js'
 import { domainChecks } from './domain-checks.js'
 import { hostChecks } from './host-checks.js'
 import { mtaStsChecks } from './mta-sts-checks.js'
+import { nodeChecks } from './node-checks.js'
 import { policyChecks } from './policy-checks.js'
 import { portChecks } from './port-checks.js'
 import { tlsChecks } from './tls-checks.js'
@@ -19,6 +20,7 @@ import { zoneChecks } from './zone-checks.js'
 
 export const allChecks: readonly Check[] = [
   ...daemonChecks,
+  ...nodeChecks,
   ...hostChecks,
   ...clockChecks,
   ...dnsChecks,

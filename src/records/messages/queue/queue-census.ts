@@ -1,5 +1,5 @@
 /**
- * The *census* of the queue counts all entries, by state, recipient domain, reason and mailbox provider.
+ * The *census* of the queue counts all entries, by state, recipient domain, reason, mailbox provider and node.
  *
  * It counts entries in short steps, so that other work continues. It counts a short queue while the caller waits; for a
  * long one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once:
@@ -40,6 +40,8 @@ export interface QueueCensus {
   readonly reasons: ReadonlyMap<string, EntryGroup>
   /** Groups by `providerGroups`. */
   readonly providers: ReadonlyMap<string, ReasonedGroup>
+  /** Numbers of entries by the node that owns them, which has no name on SQLite. */
+  readonly nodes: ReadonlyMap<string, number>
 }
 
 const entriesAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
@@ -48,6 +50,7 @@ const entriesAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot
     .innerJoin('recipients', 'recipients.id', 'queue.id')
     .select([
       'queue.id',
+      'queue.node',
       'queue.domain',
       'queue.attempts',
       'queue.enqueued_at',
@@ -72,6 +75,7 @@ class Count implements QueueCensus {
   readonly domains = new Map<string, EntryGroup>()
   readonly reasons = new Map<string, EntryGroup>()
   readonly providers = new Map<string, ReasonedGroup>()
+  readonly nodes = new Map<string, number>()
 
   constructor(readonly countedAt: number) {}
 
@@ -84,6 +88,7 @@ class Count implements QueueCensus {
       groupOf(this.providers, providerGroupOf(entry), () => new ReasonedGroup()),
     ]
     for (const group of groups) group.add(entry, this.countedAt)
+    this.nodes.set(entry.node, (this.nodes.get(entry.node) ?? 0) + 1)
     this.addAge(this.countedAt - entry.enqueued_at)
   }
 

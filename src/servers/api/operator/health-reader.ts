@@ -1,4 +1,4 @@
-/** Reads how the service is: process, storage, certificate, queue, webhooks and listeners, each as it is now. */
+/** Reads how the service is: process, storage, certificate, queue, webhooks, listeners and nodes, each as it is now. */
 import { X509Certificate } from 'node:crypto'
 import type { StartSettings } from '../../../base/config/live-config.js'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
@@ -7,6 +7,8 @@ import type { ProcessMeter } from '../../../base/platform/processes/process-mete
 import { certificateExpiry, type TlsFiles } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
 import type { Database } from '../../../base/storage/db/database.js'
+import { readNodes } from '../../../base/storage/postgres/node-rows.js'
+import { showNodes } from '../../../base/storage/postgres/node-view.js'
 import type { QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import type { ApiEndpoint } from '../http/server/listener.js'
@@ -29,11 +31,13 @@ export class HealthReader {
 
   async read(): Promise<Health> {
     const { meter, readCensus, database, clock, served, listeners } = this.deps
-    const [process, queue, storage, { webhooks, failing, behind }] = await Promise.all([
+    const { name } = database.node
+    const [process, queue, storage, { webhooks, failing, behind }, nodes] = await Promise.all([
       meter.read(),
       readCensus(),
       readStorage(this.deps),
       readWebhookBacklog(database.read),
+      name === '' ? [] : readNodes(database.read),
     ])
     return {
       ...describeProcess(process, clock()),
@@ -47,6 +51,8 @@ export class HealthReader {
       },
       webhooks: { enabled: webhooks, failing, behind },
       listeners: listEndpoints(listeners),
+      answered_by: name === '' ? null : name,
+      nodes: [...showNodes(nodes, queue.nodes)],
     }
   }
 }

@@ -1,5 +1,6 @@
 /** The health of the service as its route shows it. Sizes are in bytes, delays in milliseconds. */
 import { z } from 'zod'
+import { shownStates } from '../../../base/storage/postgres/node-view.js'
 import { timestamp } from '../http/input/values.js'
 
 const size = z.int().meta({ example: 1_048_576 })
@@ -34,6 +35,24 @@ export const healthView = z
     listeners: z.array(
       z.strictObject({ name: z.string().meta({ example: 'MX' }), address: z.string().meta({ example: '0.0.0.0:25' }) }),
     ),
+    answered_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'The node whose process, disk and listeners these are. Null on SQLite.', example: 'one' }),
+    nodes: z
+      .array(
+        z.strictObject({
+          name: z.string().meta({ example: 'one' }),
+          state: z.enum(shownStates),
+          version: z.string(),
+          last_beat: timestamp.nullable(),
+          started_at: timestamp,
+          entries: z.int().meta({ description: 'Entries of its queue.' }),
+          leads: z.boolean(),
+          adopted_by: z.string().nullable(),
+        }),
+      )
+      .meta({ description: 'The daemons that work on one PostgreSQL database. Empty on SQLite.' }),
   })
   .meta({ id: 'Health' })
 

@@ -49,7 +49,7 @@ function healthRoute({ health }: ServiceRouteDeps): Route {
     tag,
     summary: 'Show how the service is',
     answers: {
-      200: { description: 'Process, storage, certificate, queue, webhooks and listeners.', schema: healthView },
+      200: { description: 'Process, storage, certificate, queue, webhooks, listeners and nodes.', schema: healthView },
     },
     refusals: [],
     run: async () => json(200, await health.read()),

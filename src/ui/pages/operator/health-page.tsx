@@ -7,7 +7,7 @@ import { formatBytes, formatNumber, formatPercent } from '../../components/forma
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
-import { Facts, Time } from '../../components/values.tsx'
+import { Facts, StatusBadge, Time } from '../../components/values.tsx'
 import { AttentionSection } from './attention-section.tsx'
 import type { Health } from './operator-types.ts'
 
@@ -22,6 +22,7 @@ export function HealthPage(): VNode {
         {(data) => (
           <>
             <AttentionSection health={data} />
+            <NodesSection health={data} />
             <ServiceSection health={data} />
             <WorkSection health={data} />
             <StorageSection health={data} />
@@ -40,6 +41,31 @@ export function HealthPage(): VNode {
         )}
       </Loaded>
     </Page>
+  )
+}
+
+const toneOfState = { working: 'good', draining: 'info', drained: 'neutral', silent: 'bad', stopped: 'warn' } as const
+
+/** One node is no news: the rest of the page is about it. */
+function NodesSection({ health: { nodes, answered_by: own } }: { readonly health: Health }): VNode | null {
+  if (nodes.length < 2) return null
+  return (
+    <Section title="Nodes" intro={`Process, disk and listeners on this page are those of the node ${own}.`}>
+      <Table
+        caption="The daemons that work on the database"
+        columns={[
+          { title: 'Node', show: ({ name }) => name },
+          { title: 'State', show: ({ state }) => <StatusBadge status={state} tone={toneOfState[state]} /> },
+          { title: 'Version', show: ({ version }) => version },
+          { title: 'Last beat', show: ({ last_beat: at }) => <Time at={at} kind="relative" /> },
+          { title: 'Entries of its queue', kind: 'number', show: ({ entries }) => formatNumber(entries) },
+          { title: 'Leads', show: ({ leads }) => (leads ? 'Yes' : 'No') },
+          { title: 'Adopted by', show: ({ adopted_by: by }) => by ?? '–' },
+        ]}
+        rows={nodes}
+        rowKey={({ name }) => name}
+      />
+    </Section>
   )
 }
 

@@ -15,6 +15,7 @@ import { temporaryFolder } from '../../../helpers/database/database.js'
 const status: DaemonStatus = {
   pid: 4711,
   version: '1.2.3',
+  node: { name: 'one', state: 'draining', leads: true },
   started_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:10.000Z',
   event_loop_delay_ms: { p50: 1, p99: 2, max: 3 },
@@ -42,7 +43,13 @@ t.test('a file of another version, or with anything in it, is read or is no stat
   const folder = temporaryFolder(t)
   const file = join(folder, 'status.json')
   writeFileSync(file, '{"pid":7,"updated_at":"2026-01-01T00:00:10.000Z","rss":"much"}')
-  t.match(await readDaemonStatus(folder), { pid: 7, rss: 0, sessions: { mx: 0 }, rates: { commits_per_second: 0 } })
+  t.match(await readDaemonStatus(folder), {
+    pid: 7,
+    node: null,
+    rss: 0,
+    sessions: { mx: 0 },
+    rates: { commits_per_second: 0 },
+  })
   for (const text of ['', '{', 'null', '[]', '{}', '{"updated_at":1}']) {
     writeFileSync(file, text)
     t.equal(await readDaemonStatus(folder), null, text)

@@ -13,7 +13,7 @@ import type { FindingState } from '../../../../src/operations/doctor/finding.js'
 const now = Date.UTC(2026, 0, 2)
 const status: DaemonStatus = {
   ...{ pid: 7, version, started_at: '2026-01-01T00:00:00.000Z', updated_at: new Date(now).toISOString() },
-  ...{ rss: 1, heap_used: 1, attempts_under_way: 0, commits: 0 },
+  ...{ node: null, rss: 1, heap_used: 1, attempts_under_way: 0, commits: 0 },
   event_loop_delay_ms: { p50: 1, p99: 2, max: 3 },
   sessions: { submission: 0, mx: 0, api: 0 },
   rates: { commits_per_second: 0, main_thread_load: 0.1 },

@@ -4,6 +4,7 @@ import type { Database } from '../../../../src/base/storage/db/database.js'
 import { QueueCounter } from '../../../../src/records/messages/queue/queue-census.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
+import { testNode } from '../../../helpers/database/test-engine.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 const NOW = 1_000_000
@@ -46,6 +47,7 @@ t.test('entries are counted by state, domain and reason', async (t) => {
     'waits for mx.b.test: no answer': 1,
     'not tried yet': 1,
   })
+  t.same([...census.nodes], [[testNode, 6]])
 })
 
 t.test('entries are counted by provider, and by reason within each', async (t) => {

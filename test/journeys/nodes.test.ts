@@ -28,6 +28,7 @@ import {
 import { emailIdOf, openSession, submit } from './support/submit.js'
 
 t.teardown(stopServer)
+t.jobs = 3
 
 const skip = withoutPostgres
 const anyCertificate = new Agent({ connect: { rejectUnauthorized: false } })

@@ -108,6 +108,8 @@ interface TestNode {
   readonly node?: string
   /** The same daemon again, if it has ended. */
   readonly holder?: string
+  /** Milliseconds for which it watches a silent node before it adopts it. */
+  readonly watchTime?: number
   readonly onTaken?: (error: Error) => void
 }
 
@@ -115,11 +117,11 @@ interface TestNode {
 export async function openTestPostgres(
   t: Pick<Test, 'teardown' | 'fail'>,
   url: string,
-  { mayBeTaken = false, node = 'one', holder = randomUUID(), onTaken }: TestNode = {},
+  { mayBeTaken = false, node = 'one', holder = randomUUID(), watchTime = 0, onTaken }: TestNode = {},
 ): Promise<Database> {
   const database = await openPostgres({
     ...{ settings: settingsOf(url), connections: 2 },
-    ...{ holder, node, watchTime: 0, clock: systemClock },
+    ...{ holder, node, watchTime, clock: systemClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     onTaken: (error) => {
       if (onTaken !== undefined) onTaken(error)

@@ -36,7 +36,8 @@ async function open(t: Test): Promise<Fixture> {
     const delivery = { runner: { wake: () => woken.push('queue') } }
     const webhooks = { reload: () => woken.push('webhooks') }
     const housekeeping = { reschedule: () => woken.push('housekeeping') }
-    const started = await watchSetBack({ node: { name: '' },
+    const started = await watchSetBack({
+      node: { name: '' },
       ...{ read: database.read, commit, clock, log, delivery, webhooks, housekeeping },
       settings: () => config as never,
     })

@@ -47,7 +47,7 @@ interface MembershipDeps {
 
 /** See `MembershipDeps.watchTime`. After an outage of the server, nodes come back one after the other. */
 const WATCH_TIME = 10_000
-/** Milliseconds between two looks after which a node may have been silent because nobody could be heard. */
+/** Milliseconds between two looks after which nodes may have been silent because none could be heard. */
 const MAX_GAP = 2_000
 
 /** Since when this process has seen no new beat of each node. */

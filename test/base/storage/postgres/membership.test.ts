@@ -3,13 +3,14 @@
  *
  * Runs alone: it sets the engine of its process.
  */
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
 import { ChangeFollower, waitForNodes } from '../../../../src/base/storage/db/change-acknowledgement.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
 import { countChange } from '../../../../src/base/storage/db/table-changes.js'
 import { PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
-import { type NodeRow, readNodes } from '../../../../src/base/storage/postgres/node-rows.js'
+import { forgetNode, type NodeRow, readNodes } from '../../../../src/base/storage/postgres/node-rows.js'
 import {
   openTestPostgres,
   settingsOf,
@@ -167,6 +168,59 @@ t.test(
     t.notOk(seen.includes('due_mail'), 'its own acts are no news')
     await follower.stop()
     t.notOk(await waitForNodes(one), 'a node that lives and does not answer is waited for in vain')
+  },
+)
+
+t.test('a node is adopted when the adopter has watched its silence itself, as after an outage', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const one = await openTestPostgres(t, url, { node: 'one' })
+  const two = await openTestPostgres(t, url, { node: 'two', watchTime: 60_000 })
+  const run = await openConsole(t, url)
+  await one.close()
+  await run(`update fence set beat = now() - interval '10 minutes' where node = 'one'`)
+  await waitUntil('it leads', () => two.node.leads())
+  const commits = two.countCommits()
+  // It beats and looks meanwhile.
+  await waitUntil('it has looked several times', () => two.countCommits() > commits + 1)
+  t.equal((await nodeOf(two, 'one'))?.adopted_by, null)
+})
+
+t.test('a node that was removed while it was cut off joins anew', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const losses: string[] = []
+  const one = await openTestPostgres(t, url, { node: 'one', onTaken: (error) => losses.push(error.message) })
+  const two = await openTestPostgres(t, url, { node: 'two' })
+  const run = await openConsole(t, url)
+  await run(`update fence set beat = now() - interval '31 seconds' where node = 'one'`)
+  await waitUntil('it is adopted', async () => (await nodeOf(two, 'one'))?.adopted_by === 'two')
+  await two.commit(forgetNode('one'))
+  await t.rejects(one.commit([entry('1')]), { code: 'taken' })
+  await waitUntil('it is told', () => losses.length > 0)
+  t.equal(await nodeOf(two, 'one'), undefined)
+  const given = two.node.slots()
+  const again = await openTestPostgres(t, url, { node: 'one' })
+  t.notOk(given.includes(again.node.ownSlots[0] ?? 0), 'its slots of before stay with the other node')
+})
+
+t.test(
+  'while the server cuts a batch off, its node is not adopted, and others are not held up',
+  { skip },
+  async (t) => {
+    const url = await temporaryPostgres(t)
+    const one = await openTestPostgres(t, url, { node: 'one' })
+    await one.close()
+    const two = await openTestPostgres(t, url, { node: 'two' })
+    const lock = new pg.Client({ connectionString: url })
+    await lock.connect()
+    t.teardown(() => lock.end())
+    const run = await openConsole(t, url)
+    await run(`update fence set beat = now() - interval '31 seconds' where node = 'one'`)
+    await lock.query(`begin; select 1 from posthorn.fence where node = 'one' for update`)
+    await waitUntil('it leads', () => two.node.leads())
+    await two.commit([entry('1')])
+    t.equal((await nodeOf(two, 'one'))?.adopted_by, null)
+    await lock.query('rollback')
+    await waitUntil('it is adopted', async () => (await nodeOf(two, 'one'))?.adopted_by === 'two')
   },
 )
 

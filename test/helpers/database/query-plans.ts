@@ -135,11 +135,6 @@ export const allowedPlans: readonly AllowedPlan[] = [
     because: 'the same: the quarters of an hour of one scope',
   },
   {
-    statement:
-      'update "webhook_deliveries" set "next_attempt_at" = ? where "status" = \'pending\' and "next_attempt_at" > ?',
-    because: 'once after the clock was set back, through those that wait: no index has their times alone',
-  },
-  {
     statement: 'select * from "sts_policies" order by "domain" limit ?',
     because: 'once at the start, into the cache whose bound is that of the table',
   },

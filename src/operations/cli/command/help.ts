@@ -62,6 +62,7 @@ const options: Readonly<Record<string, string>> = {
   keep: 'how many backups of this command the folder keeps; without it all',
   'key-file': 'the file that has the API key; without it the key is in $POSTHORN_API_KEY',
   'no-copy': 'make no copy of the database before an upgrade',
+  'no-wait': 'return at once, while the entries are still being moved',
   nagios: 'answer as a plugin of Nagios: one line, and exit status 0 ok, 1 warning or 2 critical',
   name: 'what the key is for, in your words',
   networks:

@@ -185,7 +185,7 @@ async function runDisturbed() {
 }
 
 function makeCapped() {
-  const capped = nodes[0].command('workspace', 'create', 'Capped', '--email', 'owner@capped.test')
+  const capped = nodes[0].command('workspace', 'create', 'Capped', '--email', 'capped@sink.test')
   nodes[0].command('workspace', 'set-plan', capped.workspace_id, 'capped')
   nodes[0].command('domain', 'add', 'capped.test', '--force', '--workspace', capped.workspace_id)
   return capped

@@ -22,7 +22,7 @@ export async function openNodes(folder, { servers, database, domain, sinkPort, p
   for (const [at, name] of NAMES.entries()) nodes.push(await Node.open(folder, name, { at, servers, database }))
   const settings = { domain, sinkPort, plans }
   for (const node of nodes) node.write(settings)
-  const made = nodes[0].command('setup', '--workspace', 'Cluster', '--email', `owner@${domain}`)
+  const made = nodes[0].command('setup', '--workspace', 'Cluster', '--email', 'owner@sink.test')
   nodes[0].command('domain', 'add', domain, '--inbound', '--force')
   for (const node of nodes) node.write({ ...settings, workspace: made.workspace_id })
   return { nodes, workspaceId: made.workspace_id, key: made.api_key }

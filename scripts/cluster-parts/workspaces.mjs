@@ -7,7 +7,7 @@ const CLIENTS = 3
 export async function openWorkspaces(node, count) {
   return Array.from({ length: count }, (_, at) => {
     const domain = `w${at}.test`
-    const made = node.command('workspace', 'create', `Workspace ${at}`, '--email', `owner@${domain}`)
+    const made = node.command('workspace', 'create', `Workspace ${at}`, '--email', `owner${at}@sink.test`)
     node.command('domain', 'add', domain, '--force', '--workspace', made.workspace_id)
     return { key: made.api_key, domain }
   })

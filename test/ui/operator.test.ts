@@ -152,7 +152,7 @@ async function lookAtNodes(t: Test, dashboard: Dashboard): Promise<void> {
   })
   await open('/operator/health')
   await expectText(page, 'are those of the node one')
-  const rows = page.getByRole('table', { name: 'The daemons that work on the database' }).locator('tbody tr')
+  const rows = page.getByRole('table', { name: 'Nodes' }).locator('tbody tr')
   t.match(await rows.allTextContents(), [/^oneWorking0\.1\.0.*1,234Yes–$/, /^twoStopped0\.1\.0–0Noone$/])
   await expectPresentable(t, dashboard, 'nodes')
   await page.unroute(path)

@@ -730,3 +730,29 @@ t.test('claims whose attempts have not begun when the runner is halted are given
   runner.goOn()
   await waitUntil('it arrives', async () => (await status('early@b.test')) === 'delivered')
 })
+
+t.test('a node whose lease has ended while an attempt waited for its host does not call it', async (t) => {
+  const called: string[] = []
+  const lease = { isHeld: true }
+  const { runner, add, row, status, now, pass } = await running(t, {
+    holdsLease: () => lease.isHeld,
+    attempt: async (_message, _destination, call) => {
+      lease.isHeld = called.length > 0
+      const slot = await call.acquireSlot('b.test', new AbortController().signal)
+      lease.isHeld = true
+      if (typeof slot !== 'function') return slot
+      called.push('called')
+      slot()
+      return taken
+    },
+  })
+  await runner.start()
+  await add('x@b.test', true)
+  await waitUntil('it waits again', async () => (await row('x@b.test'))?.next_attempt_at === now() + 1_000)
+  t.match(await row('x@b.test'), { attempts: 0, leased: 0 })
+  t.same(called, [])
+  called.push('it has a lease')
+  pass(1_000)
+  runner.lookAgain()
+  await waitUntil('it arrives', async () => (await status('x@b.test')) === 'delivered')
+})

@@ -181,6 +181,9 @@ async function callFromSources(
   }
 }
 
+/** Milliseconds until an entry is due again that waited for its host when the lease of the node ended. */
+const LEASE_PAUSE = 1_000
+
 interface HostCall {
   readonly turn: AttemptTurn
   readonly readyMessage: ReadyMessage
@@ -203,7 +206,7 @@ function callHosts(
     const slot = await lanes.acquireSlot(turn.entry, host, signal)
     if (typeof slot !== 'function' || mayBegin()) return slot
     slot()
-    return { kind: 'outage', until: clock(), why: 'the lease of this node', isOfEntry: true }
+    return { kind: 'outage', until: clock() + LEASE_PAUSE, why: 'the lease of this node', isOfEntry: true }
   }
   const number = turn.entry.attempts + 1
   return sender.send(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)

@@ -50,15 +50,15 @@ const toneOfState = { working: 'good', draining: 'info', drained: 'neutral', sil
 function NodesSection({ health: { nodes, answered_by: own } }: { readonly health: Health }): VNode | null {
   if (nodes.length < 2) return null
   return (
-    <Section title="Nodes" intro={`Process, disk and listeners on this page are those of the node ${own}.`}>
+    <Section title="Nodes" intro={`This page is about the node ${own}.`}>
       <Table
-        caption="The daemons that work on the database"
+        caption="Nodes"
         columns={[
           { title: 'Node', show: ({ name }) => name },
           { title: 'State', show: ({ state }) => <StatusBadge status={state} tone={toneOfState[state]} /> },
           { title: 'Version', show: ({ version }) => version },
           { title: 'Last beat', show: ({ last_beat: at }) => <Time at={at} kind="relative" /> },
-          { title: 'Entries of its queue', kind: 'number', show: ({ entries }) => formatNumber(entries) },
+          { title: 'Entries', kind: 'number', show: ({ entries }) => formatNumber(entries) },
           { title: 'Leads', show: ({ leads }) => (leads ? 'Yes' : 'No') },
           { title: 'Adopted by', show: ({ adopted_by: by }) => by ?? '–' },
         ]}

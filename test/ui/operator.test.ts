@@ -151,7 +151,7 @@ async function lookAtNodes(t: Test, dashboard: Dashboard): Promise<void> {
     await route.fulfill({ response, json: { ...(await response.json()), answered_by: 'one', nodes } })
   })
   await open('/operator/health')
-  await expectText(page, 'are those of the node one')
+  await expectText(page, 'about the node one')
   const rows = page.getByRole('table', { name: 'Nodes' }).locator('tbody tr')
   t.match(await rows.allTextContents(), [/^oneWorking0\.1\.0.*1,234Yes–$/, /^twoStopped0\.1\.0–0Noone$/])
   await expectPresentable(t, dashboard, 'nodes')

@@ -75,7 +75,7 @@ const settled = prepareRead<object>()(({ db }) =>
     pickByEngine({
       sqlite: sql<number | null>`null`,
       postgres: sql<number | null>`(select case when count(*) > 1 then min(events_before) end from fence
-        where beat > now() - ${sql.lit(MAX_SILENCE)} * interval '1 second')`,
+        where holder <> '' and beat > now() - ${sql.lit(MAX_SILENCE)} * interval '1 second')`,
     }).as('seq'),
   ),
 )

@@ -82,12 +82,12 @@ export class SmsService {
   }
 
   /** Ends codes that a crash interrupted while they were sent. Call it before anything is sent. */
-  async start(node: Pick<NodeState, 'name'>): Promise<void> {
+  async start(node: Pick<NodeState, 'countLiving'>): Promise<void> {
     const { settings, log, database, clock } = this.deps
     warnOfSettings(settings(), log)
     const now = clock()
     // All of them, also if the clock was set back since, unless another node may be sending one.
-    const before = node.name === '' ? Number.MAX_SAFE_INTEGER : now - SENDING_TIME
+    const before = node.countLiving() === 1 ? Number.MAX_SAFE_INTEGER : now - SENDING_TIME
     await recoverCodes({ ...database, log }, { before, now })
   }
 

@@ -1,4 +1,5 @@
 /** Changes of other processes are put in force one after the other, and acknowledged afterwards. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import {
@@ -6,9 +7,13 @@ import {
   ChangeFollower,
   readAcknowledgedChange,
 } from '../../../../src/base/storage/db/change-acknowledgement.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
+
+/** The slots of a daemon: with SQLite there is one. */
+const slotsOf = ({ node }: Database): readonly number[] => (node.ownSlots.length === 0 ? [0] : node.ownSlots)
 
 async function openFollower(t: Test, putInForce: () => Promise<void>) {
   const { database } = await temporaryDatabase(t)
@@ -24,7 +29,7 @@ async function openFollower(t: Test, putInForce: () => Promise<void>) {
   return {
     ...{ changes, errors, faults },
     announce: () => database.commit([announceChange()]),
-    acknowledged: () => readAcknowledgedChange(database.read, [0]),
+    acknowledged: () => readAcknowledgedChange(database.read, slotsOf(database)),
   }
 }
 

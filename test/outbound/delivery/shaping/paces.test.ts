@@ -60,7 +60,15 @@ async function pacesOf(t: Test, database: Database, wall: { now: number }): Prom
   const timer = createVirtualTimer()
   const log = pino({ level: 'error' }, { write: (line) => t.fail(line) })
   const { read, commit } = database
-  const paces = new Paces({ read, commit, node: '', log, timer, clock: () => wall.now, onRefused: () => undefined })
+  const paces = new Paces({
+    read,
+    commit,
+    node: database.node.name,
+    log,
+    timer,
+    clock: () => wall.now,
+    onRefused: () => undefined,
+  })
   await paces.load()
   return paces
 }

@@ -37,8 +37,8 @@ export class ErasureRunner {
     if (this.stopped.signal.aborted) this.stopped = new AbortController()
     this.isStarted = true
     const { read, node } = this.deps.database
-    // Other nodes may still write rows of them.
-    const pass = node.name === '' ? 'last' : 'first'
+    // Other nodes that live may still write rows of them.
+    const pass = node.countLiving() === 1 ? 'last' : 'first'
     for (const { id } of await listClosedWorkspaces(read, {})) this.add(id, pass)
   }
 

@@ -52,7 +52,7 @@ async function open(t: Test): Promise<Place> {
   const webhook = (): Promise<Webhook | undefined> => webhookById(database.read, ref)
   const stored = await webhook()
   if (stored === undefined) throw new Error('the webhook is gone')
-  const cursors = new Map(database.node.slots().map((slot) => [slot, 0]))
+  const cursors = new Map((database.node.ownSlots.length === 0 ? [0] : database.node.ownSlots).map((slot) => [slot, 0]))
   return { database, lane: new WebhookLane(stored, '', { cursors, nextDue: Number.POSITIVE_INFINITY }), webhook }
 }
 

@@ -46,7 +46,7 @@ const cursorsOf = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('webhook_cursors').select(['slot', 'seq']).where('webhook_id', '=', slot('id')),
 )
 
-/** In each of these slots: at least `event_cursor`, because a webhook that was enabled again begins there. */
+/** The cursor in each of these slots is at least `event_cursor`, because a webhook that was enabled again begins there. */
 export async function readCursors(
   read: Read,
   { id, event_cursor: begin }: Pick<Webhook, 'id' | 'event_cursor'>,

@@ -31,7 +31,7 @@ interface LaneReads {
 export interface LaneState {
   /** The cursor in each slot that the node serves. */
   readonly cursors: Cursors
-  /** When its first retry is due, as `readNextDue` found it. */
+  /** The time of its first retry, as `readNextDue` found it. */
   readonly nextDue: number
 }
 
@@ -53,7 +53,7 @@ export class WebhookLane {
   /** How often in a row attempts ended without a known outcome. Those that ended together count once. */
   losses = 0
   webhook: Webhook
-  /** By slot. The first one takes next. */
+  /** The walks have their slots as keys. The first one takes next. */
   private readonly walkOf = new Map<number, EventWalk>()
   replay: { readonly row: Replay; readonly walk: EventWalk } | null = null
   private types: ReadonlySet<string>

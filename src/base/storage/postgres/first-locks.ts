@@ -23,7 +23,7 @@ export interface LockingStatement extends Statement {
   readonly turn: string | null
 }
 
-/** In the order in which they are locked. All have an `id`. */
+/** They stand in the order in which they are locked. All have an `id`. */
 const sharedTables = ['api_keys', 'contacts', 'emails', 'sessions', 'webhooks'] as const
 type SharedTable = (typeof sharedTables)[number]
 

@@ -79,6 +79,9 @@ interface Standing {
 
 const ofNode = { isOfNode: true }
 
+const LOOKING = 'looking at other nodes'
+const MOVING = 'moving the rows of other nodes'
+
 export class Membership implements NodeState {
   readonly name: string
   readonly ownSlots: readonly number[]
@@ -91,6 +94,8 @@ export class Membership implements NodeState {
   /** The first look tells of a commit in any case: one may have come before the daemon listened. */
   private seen: number | null = null
   private readonly silences: SilenceWatch
+  /** Each fault is logged once until it has ended. */
+  private readonly failing = new Set<string>()
   /** Rows are being moved. */
   private moving: Promise<void> | null = null
 
@@ -143,7 +148,10 @@ export class Membership implements NodeState {
   /** What happens during an outage is seen after it. */
   look(): Promise<void> {
     this.looking ??= this.lookOnce()
-      .catch(() => undefined)
+      .then(
+        () => void this.failing.delete(LOOKING),
+        (err: unknown) => this.report(LOOKING, err),
+      )
       .finally(() => {
         this.looking = null
       })
@@ -161,7 +169,10 @@ export class Membership implements NodeState {
     onSeen(lapse)
     if (await this.adoptFrom(nodes)) this.note(await readNodes(read))
     this.moving ??= this.moveLeftRows(nodes)
-      .catch(() => undefined)
+      .then(
+        () => void this.failing.delete(MOVING),
+        (err: unknown) => this.report(MOVING, err),
+      )
       .finally(() => {
         this.moving = null
       })
@@ -215,6 +226,11 @@ export class Membership implements NodeState {
     const before = JSON.stringify(this.standing)
     this.standing = next
     if (JSON.stringify(next) !== before) this.tell()
+  }
+
+  private report(work: string, err: unknown): void {
+    if (!this.failing.has(work)) this.deps.log.warn({ err, work }, 'nodes cannot work together now')
+    this.failing.add(work)
   }
 
   private tell(): void {

@@ -127,7 +127,7 @@ export function ceaseToLead(name: string): Write {
 /** Rows that one node works on. They bear its name in the column `node`. */
 const ownedTables = ['queue', 'inbound_emails', 'webhook_deliveries', 'webhook_replays'] as const
 
-/** Those that are still to be worked on. */
+/** The condition holds for rows that are still to be worked on. */
 const isOpen = {
   queue: 'true',
   inbound_emails: `status = 'received'`,

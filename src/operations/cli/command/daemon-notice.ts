@@ -29,12 +29,12 @@ export interface NoticeWait {
 /** Finds the daemons that run, by the slots in which they write. */
 export type FindDaemons = () => Promise<readonly number[]>
 
-/** With SQLite: the one that holds the data folder. */
+/** It finds the one daemon of SQLite, which holds the data folder. */
 export function findDaemonOf(folder: string): FindDaemons {
   return async () => (isDataFolderHeld(folder) ? [LONE_SLOT] : [])
 }
 
-/** With PostgreSQL: all nodes that live. */
+/** It finds all nodes of PostgreSQL that live. */
 export function findNodes({ read }: Pick<Store, 'read'>): FindDaemons {
   return async () => (await readNodes(read)).filter(isLiving).map(({ slot }) => slot)
 }

@@ -45,7 +45,7 @@ export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-/** Of this node, which alone knows that it has forgotten them. */
+/** They are those of this node, which alone knows that it has forgotten them. */
 export const resetPaces = prepareRead<{ node: string }>()(({ db, slot }) =>
   db
     .selectFrom('provider_paces')

@@ -266,7 +266,10 @@ t.test(
       startedAt: now,
     }
     await commit([
-      setServiceState({ key: nodeKeyOf('queue_work', node.name), value: JSON.stringify({ ...work, endedAt: null, error: null }) }),
+      setServiceState({
+        key: nodeKeyOf('queue_work', node.name),
+        value: JSON.stringify({ ...work, endedAt: null, error: null }),
+      }),
     ])
     t.same(dashboard.faults, [])
     await dashboard.context.close()

@@ -4,7 +4,12 @@
  */
 import type { Selectable } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
-import { nodeKeyOf, readServiceState, removeServiceState, setServiceState } from '../../base/storage/db/service-state.js'
+import {
+  nodeKeyOf,
+  readServiceState,
+  removeServiceState,
+  setServiceState,
+} from '../../base/storage/db/service-state.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
@@ -44,10 +49,7 @@ const runsOfAll = prepareRead<{ from: string; to: string }>()(({ db, slot }) =>
 )
 
 const removeFindings = prepareWrite<{ workspaceId: string; node: string }>(({ db, slot }) =>
-  db
-    .deleteFrom('doctor_findings')
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('node', '=', slot('node')),
+  db.deleteFrom('doctor_findings').where('workspace_id', '=', slot('workspaceId')).where('node', '=', slot('node')),
 )
 
 const insertFinding = prepareWrite<Omit<Tables['doctor_findings'], 'node'>>(({ db, slot }) =>

@@ -26,7 +26,7 @@ export function countLoss(node: string): Write {
   return { sql: 'update fence set losses = losses + 1 where node = $1 and place = 0', parameters: [node] }
 }
 
-export type Loss = 'none' | 'found' | 'told'
+type Loss = 'none' | 'found' | 'told'
 
 export class LossWatch {
   private seen: ReadonlyMap<number, Progress> = new Map()

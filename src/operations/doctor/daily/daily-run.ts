@@ -74,11 +74,7 @@ interface Found {
   readonly at: number
 }
 
-function recordChanges(
-  workspaceId: string,
-  { failed, recovered }: Comparison,
-  { node, at }: Found,
-): readonly Write[] {
+function recordChanges(workspaceId: string, { failed, recovered }: Comparison, { node, at }: Found): readonly Write[] {
   const checkedAt = formatTimestamp(at)
   const frame = { workspaceId, emailId: null, recipient: null, at }
   return [

@@ -16,7 +16,9 @@ export interface DoctorRouteDeps {
 const tag = 'Operator'
 const doctorView = z
   .strictObject({
-    checked_at: timestamp.nullable().meta({ description: 'When the last run ended, on whichever node. Null: there was no run yet.' }),
+    checked_at: timestamp
+      .nullable()
+      .meta({ description: 'When the last run ended, on whichever node. Null: there was no run yet.' }),
     totals: z.strictObject({ ok: z.int(), warn: z.int(), fail: z.int() }),
     findings: z.array(
       z.strictObject({

@@ -41,7 +41,9 @@ const sumUsage = async ({ read }: Database): Promise<number> =>
 const slotsWithTotals = async ({ read }: Database): Promise<readonly number[]> => {
   const tables = Object.keys(totalsBySlot).filter((table) => table !== 'greylist_totals')
   const slots = tables.map((table) => `select slot from ${table}`).join(' union ')
-  return (await read<{ slot: number }>(`select slot from (${slots}) as found order by slot`, [])).map(({ slot }) => slot)
+  return (await read<{ slot: number }>(`select slot from (${slots}) as found order by slot`, [])).map(
+    ({ slot }) => slot,
+  )
 }
 
 /** Node `one` has counted, and is removed. */
@@ -71,10 +73,7 @@ t.test('every table of totals by slot is folded', { skip }, async (t) => {
     [],
   )
   const bySlot = keyed.filter(({ name, key }) => key.endsWith(',slot') && !notTotals.includes(name))
-  t.same(
-    Object.fromEntries(bySlot.map(({ name, key }) => [name, key.split(',').slice(0, -1)])),
-    totalsBySlot,
-  )
+  t.same(Object.fromEntries(bySlot.map(({ name, key }) => [name, key.split(',').slice(0, -1)])), totalsBySlot)
 })
 
 t.test('sums stay exact while other nodes add to the same totals', { skip }, async (t) => {

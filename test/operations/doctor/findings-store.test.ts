@@ -4,22 +4,27 @@
  * Runs alone: it sets the engine of its process.
  */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../../src/base/storage/db/database.js'
-import { OPERATOR_WORKSPACE_KEY, setServiceState } from '../../../../src/base/storage/db/service-state.js'
-import { forgetNode } from '../../../../src/base/storage/postgres/node-rows.js'
-import { storeDailyRun } from '../../../../src/operations/doctor/daily/daily-run.js'
-import type { FindingState } from '../../../../src/operations/doctor/finding.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { OPERATOR_WORKSPACE_KEY, setServiceState } from '../../../src/base/storage/db/service-state.js'
+import { forgetNode } from '../../../src/base/storage/postgres/node-rows.js'
+import { storeDailyRun } from '../../../src/operations/doctor/daily/daily-run.js'
+import type { FindingState } from '../../../src/operations/doctor/finding.js'
 import {
   readAllFindings,
   readFindings,
   readLastRun,
   readRunsOfAll,
   storeRun,
-} from '../../../../src/operations/doctor/findings-store.js'
-import { openTestPostgres, openTestStore, stopServer, temporaryPostgres } from '../../../helpers/database/postgres-database.js'
-import { seedDatabase } from '../../../helpers/database/seed-data.js'
-import { withoutPostgres } from '../../../helpers/programs/postgres.js'
-import { waitUntil } from '../../../helpers/wait-until.js'
+} from '../../../src/operations/doctor/findings-store.js'
+import {
+  openTestPostgres,
+  openTestStore,
+  stopServer,
+  temporaryPostgres,
+} from '../../helpers/database/postgres-database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
+import { withoutPostgres } from '../../helpers/programs/postgres.js'
+import { waitUntil } from '../../helpers/wait-until.js'
 
 t.teardown(stopServer)
 

@@ -35,7 +35,7 @@ const fillIn = (expr: string): string => expr.replaceAll('$instance', '.*').repl
 
 t.test('the dashboard has its rows, and panels that do not overlap', async (t) => {
   const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title)
-  t.same(rows, ['Now', 'Queue', 'Delivery', 'Inbound and submission', 'Storage', 'Process', 'Upkeep'])
+  t.same(rows, ['Now', 'Queue', 'Delivery', 'Inbound and submission', 'Storage', 'Process', 'Upkeep', 'Nodes'])
   t.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length)
   const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, n) => `${x + (n % w)} ${y + Math.floor(n / w)}`),

@@ -1,7 +1,7 @@
 /** The pages of the operator: workspaces, the queue, spam training, suppressions of the service, health, log. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/base/mail/address.js'
-import { setServiceState } from '../../src/base/storage/db/service-state.js'
+import { nodeKeyOf, setServiceState } from '../../src/base/storage/db/service-state.js'
 import { SERVICE_WORKSPACE } from '../../src/base/storage/tables/tables.js'
 import { storeFindings, storeRun } from '../../src/operations/doctor/findings-store.js'
 import { suppress } from '../../src/records/suppressions/suppressions.js'
@@ -164,9 +164,9 @@ async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon,
   const calm = page.getByText('Nothing needs attention')
   await expectText(page, 'The daily checks have not run yet')
   t.equal(await calm.count(), 0)
-  const { commit } = daemon.database
+  const { commit, node } = daemon.database
   const at = now()
-  await commit([storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 0 } })])
+  await commit(storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 0 } }, node.name))
   await open('/operator/health')
   await expectText(page, 'checks without an answer')
   t.equal(await calm.count(), 0)
@@ -181,23 +181,27 @@ async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon,
       created_at: at,
       updated_at: at,
     }),
-    storeRun({ at, noticedAt: at, totals: { ok: 41, warn: 0, fail: 0 } }),
+    ...storeRun({ at, noticedAt: at, totals: { ok: 41, warn: 0, fail: 0 } }, node.name),
   ])
   await open('/operator/health')
   await expectText(page, 'A webhook fails')
   t.equal(await calm.count(), 0)
   const finding = { failedAt: at, checkedAt: at, isNoticed: true, remedy: ['dig mx.a.test'] }
   await commit([
-    ...storeFindings([
-      { ...finding, check: 'dmarc', subject: 'a.test', state: 'warn', text: 'there is no policy' },
-      { ...finding, check: 'helo', subject: 'mx.a.test', state: 'fail', text: 'the name has no address' },
-    ]),
-    storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 1 } }),
+    ...storeFindings(
+      [
+        { ...finding, check: 'dmarc', subject: 'a.test', state: 'warn', text: 'there is no policy' },
+        { ...finding, check: 'helo', subject: 'mx.a.test', state: 'fail', text: 'the name has no address' },
+      ],
+      node.name,
+    ),
+    ...storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 1 } }, node.name),
   ])
   await open('/operator/health')
   await expectText(page, 'the name has no address')
   const shown = await page.locator('.note-title').allTextContents()
-  const [failed, warned] = ['mx.a.test (helo)', 'a.test (dmarc)'].map((title) => shown.indexOf(title))
+  const place = node.name === '' ? '' : ` on node ${node.name}`
+  const [failed, warned] = ['mx.a.test (helo)', 'a.test (dmarc)'].map((title) => shown.indexOf(`${title}${place}`))
   t.ok(failed === 0 && Number(warned) > 0, shown.join(', '))
   t.equal(await calm.count(), 0)
   await expectPresentable(t, dashboard, 'findings')
@@ -225,6 +229,7 @@ t.test(
     const { app, dashboard } = await openOperatorWorld(t)
     const { page } = dashboard
     const { commit } = app.daemon.database
+    const { node } = app.daemon.database
     const now = app.now()
     const hold = {
       workspace_id: app.workspaceId,
@@ -261,7 +266,10 @@ t.test(
       startedAt: now,
     }
     await commit([
-      setServiceState({ key: 'queue_work', value: JSON.stringify({ ...work, endedAt: null, error: null }) }),
+      setServiceState({
+        key: nodeKeyOf('queue_work', node.name),
+        value: JSON.stringify({ ...work, endedAt: null, error: null }),
+      }),
     ])
     t.same(dashboard.faults, [])
     await dashboard.context.close()

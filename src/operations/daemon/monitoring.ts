@@ -78,14 +78,14 @@ export async function openMonitoring(
 
 function readUpkeep(
   { config, settings, clock }: StartOptions,
-  { read }: Database,
+  { read, node }: Database,
 ): Omit<Parameters<typeof reportUpkeep>[1], 'clock' | 'listCertificates'> {
   const { service, standby } = config
   return {
     doctor: {
       checks: allChecks.map(({ name }) => name),
-      readRun: () => readLastRun(read),
-      listFindings: () => readFindings(read),
+      readRun: () => readLastRun(read, node.name),
+      listFindings: () => readFindings(read, node.name),
     },
     standbyInterval: standby.interval,
     readStandbyLag: () => {

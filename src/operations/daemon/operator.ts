@@ -30,11 +30,11 @@ export interface Operator
 
 export async function wireOperator(deps: OperatorDeps): Promise<Operator> {
   const { database, clock, logTail, onQueueChanged, runDoctor } = deps
-  const { read, commit } = database
+  const { read, commit, node } = database
   const meter = startProcessMeter()
   const counter = new QueueCounter(read, clock)
   const readCensus: Operator['readCensus'] = () => counter.count()
-  const queueWork = await QueueWork.open({ read, commit, clock, onQueueChanged })
+  const queueWork = await QueueWork.open({ read, commit, node, clock, onQueueChanged })
   return {
     ...{ readCensus, queueWork, onQueueChanged, runDoctor },
     health: new HealthReader({ ...deps, meter, readCensus }),

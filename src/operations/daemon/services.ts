@@ -2,6 +2,7 @@
 
 import type { Database } from '../../base/storage/db/database.js'
 import { type LeaderService, LeaderWork } from '../../base/storage/db/leader-work.js'
+import { RemovalResumer } from '../../base/storage/db/removal-resumer.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/analysis/inbound-analyzer.js'
 import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
@@ -170,10 +171,9 @@ function openLeaderWork(
   { deletedAudiences, deletedWebhooks }: Removals,
   services: readonly LeaderService[],
 ): LeaderWork {
-  const resuming = [deletedAudiences, deletedWebhooks].map((removals) => ({
-    start: () => removals.resume(),
-    stop: async () => undefined,
-  }))
+  const resuming = [deletedAudiences, deletedWebhooks].map(
+    (removals) => new RemovalResumer({ resume: () => removals.resume(), log }),
+  )
   return new LeaderWork(node, log, [...resuming, ...services])
 }
 

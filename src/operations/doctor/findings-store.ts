@@ -1,6 +1,15 @@
-/** Stores what the daily checks found wrong, and the last run, in the database. */
+/**
+ * Stores what the daily checks found wrong, and the last run, in the database. Each node has findings and runs of its own,
+ * and takes over those of no node, which a copy from SQLite brings.
+ */
+import type { Selectable } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
-import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
+import {
+  nodeKeyOf,
+  readServiceState,
+  removeServiceState,
+  setServiceState,
+} from '../../base/storage/db/service-state.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
@@ -9,21 +18,41 @@ import type { StateTotals } from './finding.js'
 
 const LAST_RUN = 'doctor_last_run'
 
-const findingsOfService = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+const LIMIT = MAX_STORED * 2
+const MAX_OF_ALL = MAX_STORED * 4
+const OF_NO_NODE = ''
+
+const findingsOfNode = prepareRead<{ workspaceId: string; node: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('doctor_findings')
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
+    .where('node', '=', slot('node'))
     .orderBy('check_name')
     .orderBy('subject')
     .limit(slot('limit')),
 )
 
-const removeFindings = prepareWrite<{ workspaceId: string }>(({ db, slot }) =>
-  db.deleteFrom('doctor_findings').where('workspace_id', '=', slot('workspaceId')),
+const findingsOfAll = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('doctor_findings')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('node')
+    .orderBy('check_name')
+    .orderBy('subject')
+    .limit(slot('limit')),
 )
 
-const insertFinding = prepareWrite<Tables['doctor_findings']>(({ db, slot }) =>
+const runsOfAll = prepareRead<{ from: string; to: string }>()(({ db, slot }) =>
+  db.selectFrom('service_state').select('value').where('key', '>=', slot('from')).where('key', '<', slot('to')),
+)
+
+const removeFindings = prepareWrite<{ workspaceId: string; node: string }>(({ db, slot }) =>
+  db.deleteFrom('doctor_findings').where('workspace_id', '=', slot('workspaceId')).where('node', '=', slot('node')),
+)
+
+const insertFinding = prepareWrite<Omit<Tables['doctor_findings'], 'node'>>(({ db, slot }) =>
   db.insertInto('doctor_findings').values({
     workspace_id: slot('workspace_id'),
     check_name: slot('check_name'),
@@ -37,8 +66,22 @@ const insertFinding = prepareWrite<Tables['doctor_findings']>(({ db, slot }) =>
   }),
 )
 
-export async function readFindings(read: Read): Promise<readonly StoredFinding[]> {
-  return (await findingsOfService(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_STORED * 2 })).map((row) => ({
+/** Gives the findings of a node. */
+export async function readFindings(read: Read, node: string): Promise<readonly StoredFinding[]> {
+  const rows = await Promise.all(
+    nodesOfRun(node).map((name) => findingsOfNode(read, { workspaceId: SERVICE_WORKSPACE, node: name, limit: LIMIT })),
+  )
+  return rows.flat().map(toFinding)
+}
+
+/** Gives the findings of all nodes. `node` is empty on SQLite. */
+export async function readAllFindings(read: Read): Promise<readonly (StoredFinding & { readonly node: string })[]> {
+  const rows = await findingsOfAll(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_OF_ALL })
+  return rows.map((row) => ({ ...toFinding(row), node: row.node }))
+}
+
+function toFinding(row: Selectable<Tables['doctor_findings']>): StoredFinding {
+  return {
     check: row.check_name,
     subject: row.subject,
     state: row.state,
@@ -47,13 +90,17 @@ export async function readFindings(read: Read): Promise<readonly StoredFinding[]
     failedAt: row.failed_at,
     checkedAt: row.checked_at,
     isNoticed: row.noticed === 1,
-  }))
+  }
 }
 
-/** Replaces the stored findings by these. */
-export function storeFindings(findings: readonly StoredFinding[]): readonly Write[] {
+function nodesOfRun(node: string): readonly string[] {
+  return node === OF_NO_NODE ? [node] : [OF_NO_NODE, node]
+}
+
+/** Replaces the stored findings of the node that writes by these. */
+export function storeFindings(findings: readonly StoredFinding[], node: string): readonly Write[] {
   return [
-    removeFindings({ workspaceId: SERVICE_WORKSPACE }),
+    ...nodesOfRun(node).map((name) => removeFindings({ workspaceId: SERVICE_WORKSPACE, node: name })),
     ...findings.map(({ check, subject, state, text, remedy, failedAt, checkedAt, isNoticed }) =>
       insertFinding({
         ...{ workspace_id: SERVICE_WORKSPACE, check_name: check, subject, state, text, remedy: toJson(remedy) },
@@ -74,12 +121,28 @@ export interface DoctorRun {
 const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
 
 /** Metrics show its numbers. */
-export async function readLastRun(read: Read): Promise<DoctorRun> {
-  const text = (await readServiceState(read, { key: LAST_RUN }))[0]?.value
-  const run: DoctorRun = text === undefined ? noRun : JSON.parse(text)
-  return run
+export async function readLastRun(read: Read, node: string): Promise<DoctorRun> {
+  const text = (await readServiceState(read, { key: nodeKeyOf(LAST_RUN, node) }))[0]?.value
+  return text === undefined ? noRun : parseRun(text)
 }
 
-export function storeRun(run: DoctorRun): Write {
-  return setServiceState({ key: LAST_RUN, value: JSON.stringify(run) })
+/** Adds up the last runs of all nodes. `at` is the time of the last one of them. */
+export async function readRunsOfAll(read: Read): Promise<Pick<DoctorRun, 'at' | 'totals'>> {
+  // The key of a node continues with a character before this one.
+  const rows = await runsOfAll(read, { from: LAST_RUN, to: `${LAST_RUN}a` })
+  const runs = [noRun, ...rows.map(({ value }) => parseRun(value))]
+  const sum = (state: keyof StateTotals): number => runs.reduce((total, { totals }) => total + totals[state], 0)
+  return { at: Math.max(...runs.map(({ at }) => at)), totals: { ok: sum('ok'), warn: sum('warn'), fail: sum('fail') } }
+}
+
+function parseRun(text: string): DoctorRun {
+  return JSON.parse(text)
+}
+
+export function storeRun(run: DoctorRun, node: string): readonly Write[] {
+  const ofNoNode = nodeKeyOf(LAST_RUN, OF_NO_NODE)
+  return [
+    ...(node === OF_NO_NODE ? [] : [removeServiceState({ key: ofNoNode })]),
+    setServiceState({ key: nodeKeyOf(LAST_RUN, node), value: JSON.stringify(run) }),
+  ]
 }

@@ -196,6 +196,8 @@ function formatCount(count: number, what: string): string {
   return count === 1 ? `a ${what}` : `${count} ${what}s`
 }
 
+type Finding = ChecksFailedData['findings'][number]
+
 function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string): readonly Piece[] {
   const sorted = findings.toSorted((one, other) => Number(other.state === 'fail') - Number(one.state === 'fail'))
   const left = sorted.length - MAX_DESCRIBED
@@ -212,8 +214,9 @@ function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string
   ]
 }
 
-function buildFinding({ check, subject, state, text, remedy }: ChecksFailedData['findings'][number]): readonly Piece[] {
+function buildFinding({ check, subject, node, state, text, remedy }: Finding): readonly Piece[] {
   const lines = remedy.map((line) => toOneLine(line))
-  const sentence = toOneLine(`${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${subject}: ${text}`)
+  const place = node === undefined ? subject : `${subject} on node ${node}`
+  const sentence = toOneLine(`${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${place}: ${text}`)
   return [{ kind: 'text', text: sentence }, ...(lines.length === 0 ? [] : [{ kind: 'list', lines } as const])]
 }

@@ -14,6 +14,8 @@ import type { Database } from '../../base/storage/db/database.js'
 import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
 import { reclaimFreePages } from '../../base/storage/maintenance/free-pages.js'
 import { purgeLog, purgeSpool } from '../../base/storage/maintenance/purge-log.js'
+import { TotalsFold } from '../../base/storage/postgres/fold-totals.js'
+import { TurnPurge } from '../../base/storage/postgres/old-turns.js'
 import { removeOldReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
 import { removeOldReports } from '../../inbound/receiving/domain-reports/old-reports.js'
 import { removeOldGreylistEntries } from '../../inbound/receiving/greylisting/greylist-records.js'
@@ -110,6 +112,8 @@ function listSteps({ settings, database }: Deps, now: number): readonly RemovalS
     new InboundPurge(database, limits),
     new BroadcastMessagePurge(database, linksBefore),
     new FramePurge(database, linksBefore),
+    new TurnPurge(database),
+    new TotalsFold(database),
   ]
   return [
     () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),

@@ -150,6 +150,8 @@ type CheckData = {
   readonly check: string
   /** The subject of the check: an address, a domain, a file. */
   readonly subject: string
+  /** The node that looked, where nodes have names. */
+  readonly node?: string | undefined
 }
 
 /** What the circuit breaker found about the mail of one scope. */

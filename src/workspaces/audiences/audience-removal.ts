@@ -115,6 +115,7 @@ export function createAudienceRemovalRunner(deps: AudienceRemovalRunnerDeps): Au
   const { read, commit, log, maxWait, retryDelay } = deps
   return new RemovalRunner<DeletedAudience>({
     listPending: async () => listPendingRemovals(read, {}),
+    idOf: ({ audienceId }) => audienceId,
     remove: (audience, signal) => removeAudienceContacts({ read, commit }, audience, signal),
     onFault: (err, { workspaceId: workspace, audienceId: audience }) =>
       log.error({ err, workspace, audience }, 'contacts of a deleted audience cannot be removed now'),

@@ -102,6 +102,7 @@ export function createWebhookRemovalRunner(deps: WebhookRemovalDeps): WebhookRem
   const { read, commit, log, maxWait, retryDelay } = deps
   return new RemovalRunner<WebhookRef>({
     listPending: async () => pendingRemovals(read, {}),
+    idOf: ({ id }) => id,
     remove: (webhook, signal) => removeDeliveries({ read, commit }, webhook, signal),
     onFault: (err, { workspaceId: workspace, id: webhook }) =>
       log.error({ err, workspace, webhook }, 'deliveries of a deleted webhook cannot be removed now'),

@@ -112,14 +112,14 @@ function dailySetting({ t, app, settings }: ReloadedDaemon): Observations[string
   return {
     ...{ from: false, to: true, sees: ['no run', 'a run'] },
     look: async () => {
-      const { at } = await readLastRun(database.read)
+      const { at } = await readLastRun(database.read, database.node.name)
       const asked = resolver.asked.length
       app.advance(2 * DAY)
       timer?.arguments[0]()
       // The checks of a run begin at once.
       await sleep(20)
       if (resolver.asked.length === asked) return 'no run'
-      await waitUntil('the run has ended', async () => (await readLastRun(database.read)).at !== at)
+      await waitUntil('the run has ended', async () => (await readLastRun(database.read, database.node.name)).at !== at)
       return 'a run'
     },
   }

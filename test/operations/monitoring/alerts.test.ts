@@ -47,6 +47,7 @@ const backup = (maxAge: number, at: number | null): Series => ({
   'posthorn_backup_max_age_seconds{instance="a"}': constant(maxAge),
   'posthorn_backup_timestamp_seconds{instance="a"}': constant(at ?? 0),
 })
+const node = (name: string, state: string): string => `posthorn_node_info{instance="a",name="${name}",state="${state}"}`
 const smsSends = (outcome: string): string => `posthorn_sms_sends_total{instance="a",outcome="${outcome}"}`
 
 const GB = 1e9
@@ -58,6 +59,11 @@ const cases: readonly RuleCase[] = [
     fires: { 'process_start_time_seconds{job="posthorn"}': '100x70 200x9 300x9 400x200' },
     quiet: { 'process_start_time_seconds{job="posthorn"}': '100x70 200x200' },
     at: '100m',
+  },
+  {
+    alert: 'PosthornNodeAway',
+    fires: { [node('one', 'working')]: constant(1), [node('two', 'stopped')]: constant(1) },
+    quiet: { [node('one', 'working')]: constant(1), [node('two', 'draining')]: constant(1) },
   },
   {
     alert: 'PosthornCertificateExpires',

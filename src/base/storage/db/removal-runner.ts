@@ -2,14 +2,15 @@
  * Removes the many rows of something that was deleted, in the background when they are many: the deletion waits 10 s
  * at most.
  *
- * A removal that a fault interrupts is resumed after a minute; one that the daemon's stop interrupts is resumed at the
- * next start.
+ * A removal that a fault interrupts is resumed after a minute; one that the daemon's end interrupts is resumed by the node
+ * that leads: see `RemovalResumer`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 interface RemovalRunnerDeps<Deleted> {
-  /** Removals that the last stop interrupted. */
+  /** All removals that have not been completed. */
   readonly listPending: () => Promise<readonly Deleted[]>
+  readonly idOf: (deleted: Deleted) => string
   /** Removes in small commits. Rejects with the signal's reason if it is aborted between two of them. */
   readonly remove: (deleted: Deleted, signal: AbortSignal) => Promise<void>
   readonly onFault: (err: unknown, deleted: Deleted) => void
@@ -24,29 +25,28 @@ const RETRY_DELAY = 60_000
 
 export class RemovalRunner<Deleted> {
   private readonly stopped = new AbortController()
-  private readonly removals = new Set<Promise<void>>()
+  /** Those under way, by their ids. */
+  private readonly removals = new Map<string, Promise<void>>()
 
   constructor(private readonly deps: RemovalRunnerDeps<Deleted>) {}
 
-  /**
-   * Resumes the removals that a stop interrupted. Call it before the first deletion, and when another node has ended,
-   * whose removals may be left.
-   */
+  /** Resumes the removals that a stop interrupted, here or on another node. */
   async resume(): Promise<void> {
     for (const deleted of await this.deps.listPending()) void this.start(deleted)
   }
 
   /** Resolves when the rows are removed, or after `maxWait`. */
   start(deleted: Deleted): Promise<void> {
-    const removing = this.remove(deleted).finally(() => this.removals.delete(removing))
-    this.removals.add(removing)
+    const id = this.deps.idOf(deleted)
+    const removing = this.removals.get(id) ?? this.remove(deleted).finally(() => this.removals.delete(id))
+    this.removals.set(id, removing)
     return waitAtMost(removing, this.deps.maxWait ?? MAX_WAIT)
   }
 
   /** Each removal ends after the commit under way. */
   async stop(): Promise<void> {
     this.stopped.abort()
-    await Promise.all(this.removals)
+    await Promise.all(this.removals.values())
   }
 
   private async remove(deleted: Deleted): Promise<void> {

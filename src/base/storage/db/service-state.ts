@@ -9,6 +9,11 @@ export const readServiceState = prepareRead<{ key: string }>()(({ db, slot }) =>
   db.selectFrom('service_state').select('value').where('key', '=', slot('key')),
 )
 
+/** The key of a value that each node has for itself. It goes when the node is removed: see `forgetNode`. */
+export function nodeKeyOf(key: string, node: string): string {
+  return node === '' ? key : `${key}@${node}`
+}
+
 /** Keeps an existing value, so that two processes that start at once agree. */
 export const initServiceState = prepareWrite<{ key: string; value: string }>(({ db, slot }) =>
   db
@@ -37,6 +42,10 @@ export const replaceServiceState = prepareWrite<{ key: string; expected: string;
           .where('service_state.value', '=', slot('expected')),
       ),
   1,
+)
+
+export const removeServiceState = prepareWrite<{ key: string }>(({ db, slot }) =>
+  db.deleteFrom('service_state').where('key', '=', slot('key')),
 )
 
 /** Removes the keys from `from` to before `to` if their values are times before `before`, in epoch milliseconds. */

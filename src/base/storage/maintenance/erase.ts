@@ -82,7 +82,7 @@ const erasePlans = {
   sms_codes: { key: 'id', by: 'index' },
   sms_parts: { key: 'sms_id', by: 'slices' },
   sms_holds: { key: ['prefix', 'held_at'], by: 'index' },
-  doctor_findings: { key: ['check_name', 'subject'], by: 'index' },
+  doctor_findings: { key: ['node', 'check_name', 'subject'], by: 'index' },
   breaker_counts: { key: ['scope', 'subject', 'bucket'], by: 'index' },
   breaker_states: { key: ['scope', 'subject'], by: 'index' },
   usage: { key: 'kind', by: 'index' },

@@ -225,10 +225,7 @@ export class BatchWriter {
     const endPatience = this.refuseAfter(PATIENCE - (performance.now() - began), fault)
     try {
       const { isCommitted, hasLost } = await this.askUntilKnown(() => fence.findOutcome(this.connection))
-      if (hasLost) {
-        log.error('PostgreSQL has lost commits that it had acknowledged')
-        throw this.stopFor(new DatabaseTaken('the server has lost commits, so everything is read again'))
-      }
+      if (hasLost) throw this.stopForLoss()
       if (!isCommitted && this.fault !== null) throw fault
       return isCommitted
     } finally {
@@ -264,6 +261,12 @@ export class BatchWriter {
         await pause(RETRY_PAUSE)
       }
     }
+  }
+
+  /** The server has lost commits that it had acknowledged, of this node or of others. */
+  stopForLoss(): StorageFault {
+    this.deps.log.error('PostgreSQL has lost commits that it had acknowledged')
+    return this.stopFor(new DatabaseTaken('the server has lost commits, so everything is read again'))
   }
 
   /** Nothing can be written by this process any more. */

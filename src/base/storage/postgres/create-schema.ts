@@ -33,11 +33,16 @@ const migrationTables = [
   `insert into kysely_migration_lock (id) values ('migration_lock')`,
 ]
 
-/** The rows of daemons that work on the database, one for each of their writers: see `fence`. */
+/**
+ * The rows of daemons that work on the database, one for each of their writers: see `fence`. `losses` counts how often the
+ * writer has found that commits were lost: see `LossWatch`. `folded` says that its totals are those of another: see
+ * `TotalsFold`.
+ */
 const fence = `create table fence (
   node text collate "C" not null, place bigint not null, slot bigint generated always as identity unique,
   epoch bigint not null, batch bigint not null, holder text collate "C" not null, beat timestamptz not null,
-  events_before bigint not null default 0, primary key (node, place)) with (fillfactor = 50)`
+  events_before bigint not null default 0, losses bigint not null default 0,
+  folded boolean not null default false, primary key (node, place)) with (fillfactor = 50)`
 
 /** A row for each turn that was taken: see `Write.turn`. A batch locks those that it names, and leaves them as they are. */
 const turns = 'create table turns (name text collate "C" primary key)'

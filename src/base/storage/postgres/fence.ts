@@ -15,7 +15,7 @@ import { checkRows } from './write-errors.js'
 import { identifyWriter } from './writer-identity.js'
 
 const OCCUPIED =
-  'node.name: another living daemon of this name works on the database: stop that one, or name this node otherwise'
+  'node.name: another living daemon of this name works on the database: stop that one, or name this node otherwise, as after a copy of the machine'
 
 /** The row of a writer. */
 export interface FencePlace {
@@ -42,11 +42,12 @@ const take = `insert into fence as held (node, place, epoch, batch, holder, beat
 /**
  * It waits for a batch of the old epoch that is under way, so that the number which it reads is the last one. The row is of
  * an earlier epoch, or absent, if the server has lost commits: it went over to a copy that did not have them yet. It is
- * of a later epoch and still ours if the answer to a renewal was lost.
+ * of a later epoch and still ours if the answer to a renewal was lost. Other nodes see by `losses` that commits are lost.
  */
-const renew = `insert into fence as held (node, place, epoch, batch, holder, beat, events_before)
-  values ($1, $2, $3 + 1, 0, $4, now(), ${NEWEST_EVENT})
-  on conflict (node, place) do update set epoch = greatest(held.epoch, $3) + 1, beat = now()
+const renew = `insert into fence as held (node, place, epoch, batch, holder, beat, events_before, losses)
+  values ($1, $2, $3 + 1, 0, $4, now(), ${NEWEST_EVENT}, 1)
+  on conflict (node, place) do update set epoch = greatest(held.epoch, $3) + 1, beat = now(),
+    losses = held.losses + (held.batch < $5)::integer
   where held.epoch <= $3 or held.holder = excluded.holder returning epoch, batch, slot`
 
 const advance = checkRows(
@@ -107,7 +108,7 @@ export class Fence {
   async findOutcome(connection: PipelinedConnection): Promise<{ isCommitted: boolean; hasLost: boolean }> {
     const begun = this.held.batch
     const { node, place } = this.place
-    const parameters = [node, place, this.held.epoch, this.holder]
+    const parameters = [node, place, this.held.epoch, this.holder, this.committed]
     const held = await runForHeld(connection, { sql: renew, parameters })
     if (held === null) throw new DatabaseTaken('another daemon has taken over')
     this.held = { ...held, batch: begun }

@@ -8,6 +8,7 @@ import { LONE_SLOT, type NodeState, type WorkState } from '../db/node-state.js'
 import type { Read } from '../db/prepared.js'
 import { countForeignChanges } from '../db/table-changes.js'
 import { type Commit, tryCommit } from '../db/write.js'
+import { countLoss, LossWatch } from './loss-watch.js'
 import {
   ADOPTION_AFTER,
   adoptDrained,
@@ -37,6 +38,8 @@ interface MembershipDeps {
   /** Called when everything is in force here that others had changed until the lapse with this number. */
   readonly onSeen: (lapse: number) => void
   readonly holdsLease: () => boolean
+  /** The server has lost commits of other nodes, which this one may remember. */
+  readonly onLoss: () => void
   /** Resolves to false if a batch of the node is under way at the server, whose end an adoption would wait for. */
   readonly isFree: (name: string) => Promise<boolean>
   /** Milliseconds for which this node watches a silent one itself before it adopts it. */
@@ -94,6 +97,7 @@ export class Membership implements NodeState {
   /** The first look tells of a commit in any case: one may have come before the daemon listened. */
   private seen: number | null = null
   private readonly silences: SilenceWatch
+  private readonly losses: LossWatch
   /** Each fault is logged once until it has ended. */
   private readonly failing = new Set<string>()
   /** Rows are being moved. */
@@ -102,6 +106,7 @@ export class Membership implements NodeState {
   constructor(private readonly deps: MembershipDeps) {
     this.name = deps.name
     this.silences = new SilenceWatch(deps.watchTime ?? WATCH_TIME)
+    this.losses = new LossWatch(deps.read, deps.slots)
     this.holdsLease = deps.holdsLease
     this.ownSlots = deps.slots
     this.standing = { state: 'working', leads: false, slots: deps.slots, living: 1 }
@@ -161,7 +166,12 @@ export class Membership implements NodeState {
   private async lookOnce(): Promise<void> {
     const { read, countLapses, onSeen } = this.deps
     const lapse = countLapses()
-    const [nodes, changes] = await Promise.all([readNodes(read), countForeignChanges(read, this.deps.slots)])
+    const [loss, nodes, changes] = await Promise.all([
+      this.losses.look(),
+      readNodes(read),
+      countForeignChanges(read, this.deps.slots),
+    ])
+    if (loss !== 'none') return this.noteLoss(loss)
     this.silences.note(nodes)
     this.note(nodes)
     if (changes !== this.seen) await Promise.all([...this.foreignListeners].map((listener) => listener()))
@@ -176,6 +186,13 @@ export class Membership implements NodeState {
       .finally(() => {
         this.moving = null
       })
+  }
+
+  /** Nothing of this process counts any more if commits are lost: it is to begin anew. */
+  private async noteLoss(loss: 'found' | 'told'): Promise<void> {
+    const { commit, name, onLoss } = this.deps
+    if (loss === 'found') await commit([countLoss(name)], ofNode).catch(() => undefined)
+    onLoss()
   }
 
   /** Resolves to whether something has changed. */

@@ -136,7 +136,7 @@ const isOpen = {
 } as const
 
 /** Places of slots that a removed node has left, above those of writers. */
-const GIVEN_PLACES = 1_000_000
+export const GIVEN_PLACES = 1_000_000
 
 /** Rows of one portion, which takes the server a few milliseconds. */
 const PORTION = 500
@@ -190,8 +190,8 @@ export function askToDrain(name: string): readonly Write[] {
 export const probeFence = 'select 1 from fence where node = $1 for update nowait'
 
 /**
- * Forgets a node that another has adopted. Its slots, whose events may still be on their way, become that one's. Misses if
- * it has come back, or still has rows.
+ * Forgets a node that another has adopted, and what it alone stores. Its slots, whose events may still be on their way,
+ * become that one's. Misses if it has come back, or still has rows.
  */
 export function forgetNode(name: string): readonly Write[] {
   const isEmpty = ownedTables
@@ -209,6 +209,9 @@ export function forgetNode(name: string): readonly Write[] {
       parameters: [name],
       rows: 1,
     },
+    { sql: 'delete from doctor_findings where node = $1', parameters: [name] },
+    // See `nodeKeyOf`.
+    { sql: `delete from service_state where right(key, length($1) + 1) = '@' || $1`, parameters: [name] },
   ]
 }
 

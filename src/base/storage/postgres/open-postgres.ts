@@ -94,6 +94,7 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     countLapses: writer.lease.countLapses,
     onSeen: writer.lease.endLapse,
     holdsLease: () => writer.lease.isHeld(),
+    onLoss: () => writer.stopForLoss(),
     isFree: (other) => isFree(servers, other),
   })
   await node.begin()

@@ -217,6 +217,8 @@ interface DoctorFindingsTable {
   checked_at: Timestamp
   /** A notice has named it. */
   noticed: Flag
+  /** The daemon that found it. */
+  node: Generated<string>
 }
 
 /** The rows belong to the installation, and to no workspace. A provider that has never refused anything for its pace has no row. */

@@ -1,7 +1,7 @@
 /**
  * Runs the daily checks: a run is due a day after the last one, which is stored; the first is ten minutes after a start.
  *
- * The runs of a daemon follow each other, also those that the operator asks for; requests that wait for a run share it,
+ * Each node has runs of its own. The runs of a daemon follow each other, also those that the operator asks for; requests that wait for a run share it,
  * so however many there are, one run is under way and one waits.
  */
 import type { ReadSettings } from '../../../base/config/live-config.js'
@@ -9,7 +9,7 @@ import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { shareWaitingRun } from '../../../base/platform/serial-runner.js'
 import { DAY } from '../../../base/platform/time-units.js'
-import type { Store } from '../../../base/storage/db/database.js'
+import type { Database } from '../../../base/storage/db/database.js'
 import type { CheckDeps } from '../check.js'
 import { allChecks } from '../checks/all-checks.js'
 import { type DoctorEdges, openCheckDeps } from '../checks/open-deps.js'
@@ -26,7 +26,7 @@ interface DailyCheckDeps {
   readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
-  readonly database: Store
+  readonly database: Pick<Database, 'read' | 'commit' | 'node'>
   readonly edges: Pick<DoctorEdges, 'resolver' | 'dialer' | 'authorities'>
 }
 
@@ -71,7 +71,7 @@ export class DailyChecks {
   private async runWhenDue(): Promise<void> {
     const { settings, clock, database } = this.deps
     if (!settings().doctor.daily) return
-    const { at: lastAt } = await readLastRun(database.read)
+    const { at: lastAt } = await readLastRun(database.read, database.node.name)
     if (this.stopped.signal.aborted) return
     if (this.isRunning || !isRunDue({ lastAt, startedAt: this.startedAt, now: clock() })) return
     this.isRunning = true
@@ -85,12 +85,12 @@ export class DailyChecks {
     const { settings, clock, log, database, edges } = this.deps
     const stopped = this.stopped.signal
     stopped.throwIfAborted()
-    const { read, commit } = database
+    const { read, commit, node } = database
     const openDeps = (signal: AbortSignal): CheckDeps =>
       openCheckDeps({ config: settings(), clock, read, ...edges }, signal)
     const findings = await runChecks(allChecks, openDeps, { stopped })
     stopped.throwIfAborted()
-    await storeDailyRun({ read, commit, log }, findings, clock())
+    await storeDailyRun({ read, commit, node, log }, findings, clock())
     return findings
   }
 }

@@ -7,7 +7,8 @@
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
-import type { Store } from '../../../base/storage/db/database.js'
+import type { Database } from '../../../base/storage/db/database.js'
+import type { NodeState } from '../../../base/storage/db/node-state.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { recordEvent } from '../../../records/events/event-log.js'
 import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
@@ -18,26 +19,28 @@ import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } fr
 /** Milliseconds between two notices. They are less than a day, because a run is not at the same second each day. */
 const NOTICE_INTERVAL = 23 * 3_600_000
 
-interface DailyDeps extends Store {
+interface DailyDeps extends Pick<Database, 'read' | 'commit'> {
+  readonly node: Pick<NodeState, 'name'>
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 export async function storeDailyRun(
-  { read, commit, log }: DailyDeps,
+  { read, commit, node: { name: node }, log }: DailyDeps,
   findings: readonly Finding[],
   now: number,
 ): Promise<Comparison> {
-  const comparison = compareFindings(await readFindings(read), findings, now)
+  const comparison = compareFindings(await readFindings(read, node), findings, now)
   const { present, failed, recovered } = comparison
   const workspaceId = await findOperatorWorkspace(read)
-  const due = listDueNotices(present, await readLastRun(read), workspaceId, now)
+  const last = await readLastRun(read, node)
+  const due = listDueNotices(present, last, workspaceId, now)
   const stored = present.map((one) => (due.includes(one) ? { ...one, isNoticed: true } : one))
-  const run = describeRun(await readLastRun(read), findings, due, now)
+  const run = describeRun(last, findings, due, now)
   await commit([
-    ...storeFindings(stored),
-    ...(workspaceId === null ? [] : recordChanges(workspaceId, comparison, now)),
-    ...(workspaceId === null || due.length === 0 ? [] : [recordNotice(workspaceId, due, now)]),
-    storeRun(run),
+    ...storeFindings(stored, node),
+    ...(workspaceId === null ? [] : recordChanges(workspaceId, comparison, { node, at: now })),
+    ...(workspaceId === null || due.length === 0 ? [] : [recordNotice(workspaceId, due, { node, at: now })]),
+    ...storeRun(run, node),
   ])
   for (const { check, subject, state, text, remedy } of failed) {
     log.warn({ check, subject, state, reason: text, remedy }, 'a check failed')
@@ -66,7 +69,12 @@ function describeRun(
   return { at: now, noticedAt: due.length > 0 ? now : noticedAt, totals: countStates(findings) }
 }
 
-function recordChanges(workspaceId: string, { failed, recovered }: Comparison, at: number): readonly Write[] {
+interface Found {
+  readonly node: string
+  readonly at: number
+}
+
+function recordChanges(workspaceId: string, { failed, recovered }: Comparison, { node, at }: Found): readonly Write[] {
   const checkedAt = formatTimestamp(at)
   const frame = { workspaceId, emailId: null, recipient: null, at }
   return [
@@ -74,27 +82,32 @@ function recordChanges(workspaceId: string, { failed, recovered }: Comparison, a
       recordEvent({
         ...frame,
         type: 'service.check_failed',
-        data: { ...describeFinding(finding), checked_at: checkedAt },
+        data: { ...describeFinding(finding, node), checked_at: checkedAt },
       }),
     ),
     ...recovered.map(({ check, subject, failedAt }) =>
       recordEvent({
         ...frame,
         type: 'service.check_recovered',
-        data: { check, subject, failed_at: formatTimestamp(failedAt), checked_at: checkedAt },
+        data: { check, subject, ...nameNode(node), failed_at: formatTimestamp(failedAt), checked_at: checkedAt },
       }),
     ),
   ]
 }
 
-function recordNotice(workspaceId: string, due: readonly StoredFinding[], at: number): Write {
+function recordNotice(workspaceId: string, due: readonly StoredFinding[], { node, at }: Found): Write {
   return recordEvent({
     ...{ workspaceId, emailId: null, recipient: null, at },
     type: 'service.checks_failed',
-    data: { checked_at: formatTimestamp(at), findings: due.map(describeFinding) },
+    data: { checked_at: formatTimestamp(at), findings: due.map((finding) => describeFinding(finding, node)) },
   })
 }
 
-function describeFinding({ check, subject, state, text, remedy }: StoredFinding) {
-  return { check, subject, state, text, remedy }
+function describeFinding({ check, subject, state, text, remedy }: StoredFinding, node: string) {
+  return { check, subject, ...nameNode(node), state, text, remedy }
+}
+
+/** Nodes have no names on SQLite. */
+function nameNode(node: string): { readonly node?: string } {
+  return node === '' ? {} : { node }
 }

@@ -1,5 +1,5 @@
 /**
- * Runs an act on all queue entries that match a filter, in portions. One such work runs at a time.
+ * Runs an act on all queue entries that match a filter, in portions. One such work runs at a time on a node.
  *
  * Each portion is on disk before the next is read, and then the progress. A restart of the daemon interrupts the work.
  * It is then shown as interrupted, and can be started again, because entries that were changed are not changed twice.
@@ -8,9 +8,10 @@
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
-import type { Store } from '../../../base/storage/db/database.js'
-import type { Awaitable, Read } from '../../../base/storage/db/prepared.js'
-import { readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
+import type { Database } from '../../../base/storage/db/database.js'
+import type { NodeState } from '../../../base/storage/db/node-state.js'
+import type { Awaitable } from '../../../base/storage/db/prepared.js'
+import { nodeKeyOf, readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Actor } from '../../../workspaces/accounts/access/audit-log.js'
 import { changeEntries, type QueueAct } from './change-entries.js'
@@ -34,7 +35,8 @@ export interface QueueWorkState {
   readonly error: string | null
 }
 
-interface QueueWorkDeps extends Store {
+interface QueueWorkDeps extends Pick<Database, 'read' | 'commit'> {
+  readonly node: Pick<NodeState, 'name'>
   readonly clock: Clock
   /** Called after each portion. */
   readonly onQueueChanged: () => Awaitable<void>
@@ -49,7 +51,7 @@ export class QueueWork {
 
   static async open(deps: QueueWorkDeps): Promise<QueueWork> {
     const work = new QueueWork(deps)
-    work.state = await readInterrupted(deps.read)
+    work.state = await readInterrupted(deps)
     return work
   }
 
@@ -76,7 +78,7 @@ export class QueueWork {
     this.state = begun
     this.ending = 'no'
     try {
-      await this.deps.commit([storeState(begun)])
+      await this.deps.commit([this.storeState(begun)])
     } catch (error) {
       this.state = before
       throw error
@@ -97,13 +99,17 @@ export class QueueWork {
     await this.running
   }
 
+  private storeState(state: QueueWorkState): Write {
+    return setServiceState({ key: nodeKeyOf(STATE_KEY, this.deps.node.name), value: JSON.stringify(state) })
+  }
+
   private async perform(begun: QueueWorkState, actor: Actor): Promise<void> {
     const { act, filter } = begun
     const { clock, commit } = this.deps
     let state = begun
     const update = async (change: Partial<QueueWorkState>): Promise<void> => {
       state = { ...state, ...change }
-      await commit([storeState(state)])
+      await commit([this.storeState(state)])
       this.state = state
     }
     try {
@@ -120,13 +126,9 @@ export class QueueWork {
   }
 }
 
-function storeState(state: QueueWorkState): Write {
-  return setServiceState({ key: STATE_KEY, value: JSON.stringify(state) })
-}
-
 /** Returns the work that was running when the process before ended. Null if none was. */
-async function readInterrupted(read: Read): Promise<QueueWorkState | null> {
-  const value = (await readServiceState(read, { key: STATE_KEY }))[0]?.value
+async function readInterrupted({ read, node }: QueueWorkDeps): Promise<QueueWorkState | null> {
+  const value = (await readServiceState(read, { key: nodeKeyOf(STATE_KEY, node.name) }))[0]?.value
   if (value === undefined) return null
   const stored: QueueWorkState = JSON.parse(value)
   return stored.state === 'running' ? { ...stored, state: 'interrupted' } : null

@@ -29,6 +29,7 @@ const response = z.string().meta({ description: 'What the server answered, or wh
 const checkFields = {
   check: z.string().meta({ example: 'ptr' }),
   subject: z.string().meta({ description: 'What was looked at.', example: '192.0.2.1' }),
+  node: z.string().optional().meta({ description: 'The node that looked, where nodes have names.' }),
 }
 
 const sendingFields = {

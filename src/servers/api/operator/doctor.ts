@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { findingStates } from '../../../operations/doctor/finding.js'
-import { readFindings, readLastRun } from '../../../operations/doctor/findings-store.js'
+import { readAllFindings, readRunsOfAll } from '../../../operations/doctor/findings-store.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
@@ -16,10 +16,16 @@ export interface DoctorRouteDeps {
 const tag = 'Operator'
 const doctorView = z
   .strictObject({
-    checked_at: timestamp.nullable().meta({ description: 'Null: there was no run yet.' }),
+    checked_at: timestamp
+      .nullable()
+      .meta({ description: 'When the last run ended, on whichever node. Null: there was no run yet.' }),
     totals: z.strictObject({ ok: z.int(), warn: z.int(), fail: z.int() }),
     findings: z.array(
       z.strictObject({
+        node: z
+          .string()
+          .nullable()
+          .meta({ description: 'The node that found it. Null: nodes have no names, as on SQLite.', example: 'one' }),
         check: z.string().meta({ example: 'ptr' }),
         subject: z.string().meta({ example: '192.0.2.1' }),
         state: z.enum(findingStates).exclude(['ok']),
@@ -32,7 +38,7 @@ const doctorView = z
   .meta({ id: 'DoctorFindings' })
 
 export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly read: Read }): readonly Route[] {
-  const answers = { 200: { description: 'The last run, and what is wrong since then.', schema: doctorView } }
+  const answers = { 200: { description: 'The last runs, and what is wrong since then.', schema: doctorView } }
   return [
     sessionRoute({
       method: 'GET',
@@ -62,11 +68,12 @@ export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly r
 }
 
 async function showFindings(read: Read): Promise<z.output<typeof doctorView>> {
-  const { at, totals } = await readLastRun(read)
+  const { at, totals } = await readRunsOfAll(read)
   return {
     checked_at: at === 0 ? null : iso(at),
     totals,
-    findings: (await readFindings(read)).map(({ check, subject, state, text, remedy, failedAt }) => ({
+    findings: (await readAllFindings(read)).map(({ node, check, subject, state, text, remedy, failedAt }) => ({
+      node: node === '' ? null : node,
       ...{ check, subject, state, text, remedy: [...remedy], failed_at: iso(failedAt) },
     })),
   }

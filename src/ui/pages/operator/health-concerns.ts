@@ -48,9 +48,10 @@ function fromLive({ remedy, ...concern }: LiveConcern): Concern {
   return { ...concern, key: concern.title, text: remedy, commands: [] }
 }
 
-function fromFinding({ check, subject, state, text, remedy }: DoctorFinding): Concern {
+function fromFinding({ node, check, subject, state, text, remedy }: DoctorFinding): Concern {
   const tone = state === 'fail' ? 'bad' : 'warn'
-  return { key: `${check} ${subject}`, tone, title: `${subject} (${check})`, text, commands: remedy }
+  const title = node === null ? `${subject} (${check})` : `${subject} (${check}) on node ${node}`
+  return { key: title, tone, title, text, commands: remedy }
 }
 
 function findCertificateConcerns({ certificate }: Health, now: number): readonly LiveConcern[] {

@@ -56,6 +56,8 @@ t.test('the outcome of the last batch is known, also if the answer to the questi
   fence.noteCommitted()
   await connection.run([say('update fence set batch = batch - 1, epoch = 1')])
   t.same(await fence.findOutcome(connection), { isCommitted: false, hasLost: true }, 'a copy that is behind')
+  const [losses] = await connection.run([say('select losses from fence')])
+  t.equal(Number(losses?.rows[0]?.['losses']), 1, 'other nodes see it')
   await connection.run([say('delete from fence')])
   t.same(await fence.findOutcome(connection), { isCommitted: false, hasLost: true }, 'a copy without it')
 })

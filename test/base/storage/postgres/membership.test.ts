@@ -13,6 +13,7 @@ import { PostgresServers } from '../../../../src/base/storage/postgres/connect.j
 import { forgetNode, type NodeRow, readNodes } from '../../../../src/base/storage/postgres/node-rows.js'
 import {
   openTestPostgres,
+  openTestStore,
   settingsOf,
   stopServer,
   temporaryPostgres,
@@ -237,4 +238,53 @@ t.test('two nodes that find a silent one adopt it once', { skip }, async (t) => 
   await waitUntil('the entry has moved', async () => /^1 (one|two) 0$/.test((await ownersOf(one))[0] ?? ''))
   const [fence] = await one.read<{ epoch: number }>(`select epoch from fence where node = 'gone'`, [])
   t.equal(fence?.epoch, 2)
+})
+
+/** Two nodes that work, and one that has ended. Gives the messages of those that begin anew. */
+async function openBesideEnded(t: Test) {
+  const url = await temporaryPostgres(t)
+  const lost: string[] = []
+  const open = (node: string) =>
+    openTestPostgres(t, url, { node, onTaken: ({ message }) => lost.push(`${node}: ${message}`) })
+  const gone = await open('gone')
+  await gone.commit([entry('1')])
+  await gone.commit([countChange('commands')])
+  await gone.close()
+  const [one, two] = [await open('one'), await open('two')]
+  return { url, one, two, lost, run: await openConsole(t, url) }
+}
+
+const begunAnew = (node: string) => `${node}: the server has lost commits, so everything is read again`
+
+t.test('a node that finds commits of another one lost begins anew, and tells all', { skip }, async (t) => {
+  const { url, one, lost, run } = await openBesideEnded(t)
+  await run(`update fence set batch = batch - 1 where node = 'gone'`)
+  await waitUntil('both are told', () => lost.length === 2)
+  t.same(lost.toSorted(), [begunAnew('one'), begunAnew('two')])
+  await t.rejects(one.commit([entry('2')]), { code: 'taken' }, 'nothing is written that rests on what is gone')
+  await one.close()
+  const again = await openTestPostgres(t, url, { node: 'one' })
+  await again.commit([entry('2')])
+  await again.node.readOtherSlots()
+})
+
+t.test('a node whose own commits are lost tells the others', { skip }, async (t) => {
+  const { lost, run } = await openBesideEnded(t)
+  await run(`update fence set losses = losses + 1 where node = 'gone'`)
+  await waitUntil('both are told', () => lost.length === 2)
+  t.same(lost.toSorted(), [begunAnew('one'), begunAnew('two')])
+})
+
+t.test('commits of commands that are lost are found too', { skip }, async (t) => {
+  const { url, lost, run } = await openBesideEnded(t)
+  const store = await openTestStore(t, url)
+  await store.commit([])
+  const looks = async (): Promise<number> => Number((await store.read<{ batch: number }>(batches, []))[0]?.batch)
+  const batches = `select min(batch) as batch from fence where holder <> ''`
+  const before = await looks()
+  // Each node beats every two seconds, and looks more often.
+  await waitUntil('both have looked', async () => (await looks()) > before)
+  t.same(lost, [])
+  await run(`update changes set number = number - 1 where table_name = 'commands' and slot = 0`)
+  await waitUntil('both are told', () => lost.length === 2)
 })

@@ -53,7 +53,7 @@ t.test('changes are events of the operator’s workspace', async (t) => {
   await run(0, finding('a', 'fail'), finding('b', 'ok'))
   await run(24, finding('a', 'fail'), finding('b', 'warn'))
   t.same(
-    (await readFindings(database.read)).map(({ subject, failedAt }) => [subject, failedAt]),
+    (await readFindings(database.read, database.node.name)).map(({ subject, failedAt }) => [subject, failedAt]),
     [
       ['a', start],
       ['b', start + 24 * HOUR],
@@ -66,7 +66,10 @@ t.test('changes are events of the operator’s workspace', async (t) => {
     { subject: 'b', workspace },
   ])
   t.same(await eventsOf(database, 'service.check_recovered'), [{ subject: 'a', workspace }])
-  t.match(await readLastRun(database.read), { at: start + 48 * HOUR, totals: { ok: 1, warn: 1, fail: 0 } })
+  t.match(await readLastRun(database.read, database.node.name), {
+    at: start + 48 * HOUR,
+    totals: { ok: 1, warn: 1, fail: 0 },
+  })
 })
 
 t.test('there is one notice a day, which names all that is new since the last', async (t) => {

@@ -19,7 +19,7 @@ async function openWork(
     changes += 1
   }
   return {
-    work: await QueueWork.open({ read: database.read, commit, clock: () => 5_000, onQueueChanged }),
+    work: await QueueWork.open({ ...database, commit, clock: () => 5_000, onQueueChanged }),
     changes: () => changes,
   }
 }
@@ -64,7 +64,7 @@ t.test('a stop leaves the rest as it was', async (t) => {
 t.test('after a restart the work is shown as interrupted, and goes on', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { work } = await openWork(database)
-  const deps = { read: database.read, commit: database.commit, clock: () => 6_000, onQueueChanged: () => undefined }
+  const deps = { ...database, clock: () => 6_000, onQueueChanged: () => undefined }
   await work.start('hold', { workspaceId: 'ws_1' }, actor)
   await work.close()
   const next = await QueueWork.open(deps)
@@ -80,6 +80,20 @@ t.test('after a restart the work is shown as interrupted, and goes on', async (t
   await next.start('release', filter, actor)
   await next.stop()
   t.equal((await QueueWork.open(deps)).show(), null, 'nor is what was stopped')
+})
+
+t.test('each node has a work of its own', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { work } = await openWork(database)
+  const openAt = (name: string) =>
+    QueueWork.open({ ...database, node: { name }, clock: () => 6_000, onQueueChanged: () => undefined })
+  await work.start('hold', { workspaceId: 'ws_1' }, actor)
+  await work.close()
+  const other = await openAt('another')
+  t.equal(other.show(), null, 'it was the work of another node')
+  await other.start('hold', { ids: [] }, actor)
+  await ended(other)
+  t.match((await openAt(database.node.name)).show(), { state: 'interrupted', filter: { workspaceId: 'ws_1' } })
 })
 
 t.test('a database that takes no writes refuses the start, and ends the work with its error', async (t) => {

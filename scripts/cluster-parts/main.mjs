@@ -73,7 +73,11 @@ async function runQuietly() {
     for (const [status, count] of Object.entries(counts)) answers[status] = (answers[status] ?? 0) + count
   const left = await drained(300)
   const deadlocks = await countDeadlocks(database())
-  const [{ count: emails }] = await readRows(database(), 'select count(*) as count from emails')
+  // The daemons send notices of their own.
+  const [{ count: emails }] = await readRows(
+    database(),
+    "select count(*) as count from emails where from_email like 'app@%'",
+  )
   const statuses = []
   for (const node of nodes) statuses.push(await node.stop())
   console.log(

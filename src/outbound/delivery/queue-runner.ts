@@ -53,6 +53,7 @@ export class QueueRunner {
   private timer: NodeJS.Timeout | null = null
   private waitTimer: NodeJS.Timeout | null = null
   private readonly gate = new AttemptGate(() => this.sweep.run())
+  private isUnreadable = false
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
@@ -288,9 +289,13 @@ export class QueueRunner {
   /** Resolves to undefined, and pauses the runner, if the database cannot be read. */
   private async tryRead<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
-      return await work()
+      const result = await work()
+      this.isUnreadable = false
+      return result
     } catch (error) {
-      this.deps.log.error({ err: error }, 'the queue cannot be read')
+      // The log has one line for each outage.
+      if (!this.isUnreadable) this.deps.log.error({ err: error }, 'the queue cannot be read')
+      this.isUnreadable = true
       // The read may have been for an entry behind the position of the sweep.
       this.sweep.reset()
       this.gate.pause()

@@ -185,7 +185,10 @@ t.test('while the server is away commits are refused, and they go on by themselv
   const late = sleep(50).then(() => database.commit([insert('k3')]))
   await t.rejects(late, StorageFault, 'a client hears of it')
   await t.rejects(database.commit([insert('k4')]), StorageFault)
-  t.match(faults, [{ code: 'connection' }], 'a daemon hears of it that has nothing to write')
+  t.ok(
+    faults.some(({ code }) => code === 'connection'),
+    'a daemon hears of it that has nothing to write',
+  )
   await server.start()
   await t.rejects(underWay, StorageFault, 'it waits for what became of it')
   await waitUntil('it writes again', async () =>

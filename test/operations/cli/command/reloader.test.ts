@@ -1,5 +1,4 @@
 /** The reload of a daemon says what kept it from reloading. */
-import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { loadConfig } from '../../../../src/base/config/load.js'
@@ -10,7 +9,7 @@ import { writeConfiguration } from '../../../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 
 async function reloadWith(fault: Error): Promise<ReloadOutcome> {
-  const { file } = writeConfiguration(join(temporaryFolder(t), 'installation'), {})
+  const { file } = writeConfiguration(temporaryFolder(t), {})
   const { promise, resolve } = Promise.withResolvers<ReloadOutcome>()
   const reload = createReloader({
     log: pino({ enabled: false }),

@@ -65,8 +65,7 @@ export class InboundProcessor {
   /** Messages of the last crash are being processed, and no others. */
   private isCheckingSuspects = false
   private isPaused = false
-  /** Since the last message that was processed. */
-  private hasFailed = false
+  private isOutageLogged = false
   private isStopping = false
   private isTakingAll = false
 
@@ -176,7 +175,7 @@ export class InboundProcessor {
       const processed = await this.evaluate(email)
       if (processed === null) return
       await commit(processed.writes)
-      this.hasFailed = false
+      this.isOutageLogged = false
       processed.onCommitted?.()
     } catch (error) {
       if (error instanceof WriteConflict) await this.handleMiss(email, error)
@@ -294,9 +293,8 @@ export class InboundProcessor {
 
   private pause(error: unknown): void {
     const isTheEnd = this.isStopping && error instanceof Refusal
-    // The log has one line for each outage.
-    if (!this.hasFailed && !isTheEnd) this.deps.log.error({ err: error }, 'inbound mail cannot be processed now')
-    this.hasFailed = true
+    if (!this.isOutageLogged && !isTheEnd) this.deps.log.error({ err: error }, 'inbound mail cannot be processed now')
+    this.isOutageLogged = true
     this.isPaused = true
   }
 }

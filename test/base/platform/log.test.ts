@@ -1,8 +1,8 @@
 /** Log lines for an operator and for the journal of systemd. */
 import { fstatSync } from 'node:fs'
 import t from 'tap'
-import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { createLog, isJournalStream, type LogSettings } from '../../../src/base/platform/log.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 
 function lines(settings: LogSettings, journal: boolean): string[] {
   const written: string[] = []

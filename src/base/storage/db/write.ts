@@ -80,7 +80,7 @@ export class StorageFault extends PlainFault {
   }
 
   /** The log says it once, so lines about single requests need not: see `watch-faults`. */
-  get isToldOnce(): boolean {
+  get isOutage(): boolean {
     return !this.isOfDisk
   }
 

@@ -41,7 +41,7 @@ export class MxGate extends SessionGate<MxDeps, MxLimits> {
   }
 
   report(error: unknown, session: string): void {
-    if (error instanceof StorageFault && error.isToldOnce) {
+    if (error instanceof StorageFault && error.isOutage) {
       this.deps.log.debug({ reason: error.message, session }, 'the database was away when a session needed it')
     } else this.deps.log.error({ err: error, session }, 'receiving mail failed')
   }

@@ -36,7 +36,7 @@ export class SubmissionGate extends SessionGate<SubmissionDeps, SubmissionLimits
   }
 
   report(error: unknown, session: string): void {
-    if (error instanceof StorageFault && error.isToldOnce) {
+    if (error instanceof StorageFault && error.isOutage) {
       this.deps.log.debug({ reason: error.message, session }, 'the database was away when a session needed it')
     } else this.deps.log.error({ err: error, session }, 'submission failed')
   }

@@ -237,7 +237,7 @@ export class ApiApp {
   private toErrorBody(error: unknown, requestId: string): ErrorBody {
     const { log } = this.parts
     return toErrorBody(error, (err) => {
-      if (err instanceof StorageFault && err.isToldOnce) {
+      if (err instanceof StorageFault && err.isOutage) {
         log.debug({ reason: err.message, requestId }, 'the database was away when a request needed it')
       } else log.error({ err, requestId }, 'a request failed on our side')
     })

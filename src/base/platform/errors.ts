@@ -5,6 +5,9 @@ export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
+/** A fault of what the program stands on. Its message says all: where in the program it was met does not matter. */
+export class PlainFault extends Error {}
+
 export function errorMessageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,6 +6,7 @@
  */
 import { fstatSync } from 'node:fs'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { errorCodeOf, PlainFault } from './errors.js'
 import type { LogLevel } from './log-levels.js'
 
 export type Log = Logger
@@ -16,7 +17,17 @@ export interface LogSettings {
 }
 
 /** The fields of every line. */
-export const logOptions = { base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+export const logOptions = {
+  base: null,
+  timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  serializers: { err: describeError },
+}
+
+function describeError(error: Error): object {
+  if (!(error instanceof PlainFault)) return pino.stdSerializers.err(error)
+  const code = errorCodeOf(error)
+  return { type: error.name, message: error.message, ...(code === '' ? {} : { code }) }
+}
 
 interface LogOutput {
   /** Standard output goes to systemd's journal, so each line begins with its priority. */

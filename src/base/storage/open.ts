@@ -78,6 +78,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       onBatch: (listener) => writer.onBatch(listener),
+      onFault: () => undefined,
       readBusyTime: () => writer.readBusyTime(),
       close: async () => {
         await writer.close()

@@ -65,6 +65,7 @@ export class InboundProcessor {
   /** Messages of the last crash are being processed, and no others. */
   private isCheckingSuspects = false
   private isPaused = false
+  private isOutageLogged = false
   private isStopping = false
   private isTakingAll = false
 
@@ -174,6 +175,7 @@ export class InboundProcessor {
       const processed = await this.evaluate(email)
       if (processed === null) return
       await commit(processed.writes)
+      this.isOutageLogged = false
       processed.onCommitted?.()
     } catch (error) {
       if (error instanceof WriteConflict) await this.handleMiss(email, error)
@@ -291,7 +293,8 @@ export class InboundProcessor {
 
   private pause(error: unknown): void {
     const isTheEnd = this.isStopping && error instanceof Refusal
-    if (!this.isPaused && !isTheEnd) this.deps.log.error({ err: error }, 'inbound mail cannot be processed now')
+    if (!this.isOutageLogged && !isTheEnd) this.deps.log.error({ err: error }, 'inbound mail cannot be processed now')
+    this.isOutageLogged = true
     this.isPaused = true
   }
 }

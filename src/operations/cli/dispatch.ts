@@ -75,8 +75,9 @@ async function runCheck(io: ProgramIo, line: CommandLine, load: () => LoadedConf
 /** The database is loaded when the command asks for it. */
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
-  if (command.needsFiles === true && config.storage.url !== '') {
-    const where = 'the data is on the server that storage.url names, whose own tools do this'
+  if (command.needsFiles !== undefined && config.storage.url !== '') {
+    const instead = command.needsFiles === true ? 'whose own tools do this' : command.needsFiles
+    const where = `the data is on the server that storage.url names, ${instead}`
     throw new CommandFailed(`${command.name}: ${where} (docs/postgresql.md)`)
   }
   const opened: { database: Promise<OpenStore> | null; notice: NoticeWait | null } = { database: null, notice: null }

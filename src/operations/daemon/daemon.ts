@@ -93,7 +93,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
         database,
         stop,
       },
-      ...createReload(options, live, { services, listeners, certificates }),
+      ...createReload(options, live, { database, services, listeners, certificates }),
       listCertificates: () => certificates.list(),
       probeWriter: () => opened.commit([readinessProbe(clock())], { isProbe: true }).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
@@ -134,6 +134,7 @@ async function followChanges(
 }
 
 interface Parts {
+  readonly database: Database
   readonly services: Services
   readonly listeners: Listeners
   readonly certificates: Certificates
@@ -142,7 +143,7 @@ interface Parts {
 function createReload(
   options: StartOptions,
   live: LiveConfig,
-  { services, listeners, certificates }: Parts,
+  { database, services, listeners, certificates }: Parts,
 ): Pick<Daemon, 'loadCertificate' | 'reload'> {
   const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
     const loaded = await certificates.loadDefault(tls)
@@ -152,6 +153,8 @@ function createReload(
   return {
     loadCertificate,
     reload: async (next) => {
+      // What is put in force below reads it, and must not end half-way.
+      await database.read('select 1 as one', [])
       const tls = await loadCertificate(next.tls)
       const reloaded = live.apply(next)
       await putInForce(options, services)

@@ -10,7 +10,7 @@ import { holdLog } from '../../base/storage/wal/hold-log.js'
 import { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import { upgradeAtStart } from '../upkeep/database-upgrade.js'
 import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
-import { watchCommits } from '../upkeep/storage-watch.js'
+import { watchDatabase } from '../upkeep/storage-watch.js'
 import { type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { readFolderId } from './folder-id.js'
 
@@ -32,7 +32,7 @@ export async function openStorage(options: StartOptions, stopSteps: StopSteps): 
   stopSteps.push(() => lock.release())
   const opened = config.storage.url === '' ? await openFiles(options, stopSteps) : await openServer(options, stopSteps)
   const suppressions = new SuppressionCache(opened.read)
-  const database = watchDatabase(options, opened, suppressions, stopSteps)
+  const database = watchStorage(options, opened, suppressions, stopSteps)
   const lateSteps: StopSteps = []
   stopSteps.push(() => stopAll(lateSteps, log))
   return { opened, database, suppressions, lateSteps }
@@ -93,7 +93,7 @@ async function openServer({ config, clock, logs, onTaken }: StartOptions, stopSt
 }
 
 /** The database whose commits the rooms make. */
-function watchDatabase(
+function watchStorage(
   { clock, logs, observers }: StartOptions,
   opened: Database,
   suppressions: SuppressionCache,
@@ -101,7 +101,7 @@ function watchDatabase(
 ): Database {
   if (observers !== null) opened.onBatch(observers.onBatch)
   const log = logs.of('storage')
-  const watched = watchCommits(opened.commit, { clock, log, onOutage: observers?.onStorageOutage })
+  const watched = watchDatabase(opened, { clock, log, onOutage: observers?.onStorageOutage })
   stopSteps.push(watched.stop)
   return { ...opened, commit: suppressions.watch(watched.commit) }
 }

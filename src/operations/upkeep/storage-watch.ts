@@ -1,10 +1,11 @@
 /** Logs when the disk or the database cannot store anything new, and when they can again. */
 import type { StartSettings } from '../../base/config/live-config.js'
-import type { Clock } from '../../base/platform/clock.js'
+import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import { readDiskSpace } from '../../base/platform/disk-space.js'
 import type { Log } from '../../base/platform/log.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { setServiceState } from '../../base/storage/db/service-state.js'
-import type { Commit, Write } from '../../base/storage/db/write.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { type DiskGuard, startDiskGuard, thresholdText } from '../../base/storage/health/disk-guard.js'
 import { type WatchedCommit, watchFaults } from '../../base/storage/health/watch-faults.js'
 
@@ -19,26 +20,35 @@ export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
 
-/** `onOutage` is called when an outage has begun, and when it has ended. */
-export function watchCommits(
-  commit: Commit,
-  {
-    clock,
-    log,
-    onOutage,
-  }: Pick<Deps, 'clock' | 'log'> & { readonly onOutage?: ((isOutage: boolean) => void) | undefined },
+interface WatchDeps extends Pick<Deps, 'clock' | 'log'> {
+  /** It is called when an outage has begun, and when it has ended. */
+  readonly onOutage?: ((isOutage: boolean) => void) | undefined
+}
+
+/** Watches the commits, and what the database says of itself. */
+export function watchDatabase(
+  { commit, read, onFault }: Pick<Database, 'commit' | 'read' | 'onFault'>,
+  { clock, log, onOutage }: WatchDeps,
 ): WatchedCommit {
-  return watchFaults(commit, {
+  let since = 0
+  const watched = watchFaults(commit, {
     onOutageStart: (fault) => {
+      since = clock()
       log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted')
       onOutage?.(true)
     },
     onOutageEnd: () => {
-      log.error('the database takes writes again')
+      const about = { since: formatTimestamp(since), seconds: Math.round((clock() - since) / 1000) }
+      log.error(about, 'the database takes writes again')
       onOutage?.(false)
     },
     buildProbe: () => readinessProbe(clock()),
+    probeReads: async () => {
+      await read('select 1 as one', [])
+    },
   })
+  onFault(watched.recordFault)
+  return watched
 }
 
 /** Begin and end are both errors, so that a reader of errors alone sees the end too. */

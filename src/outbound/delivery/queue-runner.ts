@@ -12,7 +12,7 @@ import { StorageFault } from '../../base/storage/db/write.js'
 import type { EnqueuedEmail } from '../../records/messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../records/messages/queue/queue.js'
 import { buildLocalDeferral } from './attempt/local-fault.js'
-import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from './attempt/make-attempt.js'
+import { type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from './attempt/make-attempt.js'
 import { releaseScheduled } from './attempt/message-preparer.js'
 import { AttemptGate } from './queue/attempt-gate.js'
 import { BulkPace } from './queue/bulk-pace.js'
@@ -22,7 +22,7 @@ import { buildFreshMessage, type FreshCopies } from './queue/message-cache.js'
 import { Postponements } from './queue/postponements.js'
 import { SweepLoop } from './queue/sweep-loop.js'
 import type { RunnerDeps } from './runner-deps.js'
-import { RunningTurns } from './running-turns.js'
+import { RunningTurns, type Turn } from './running-turns.js'
 
 const POLL_INTERVAL = 500
 /** Milliseconds after which the runner looks again at messages of broadcasts that had to yield. */
@@ -33,12 +33,6 @@ const SLOT_INTERVAL = 50
 const ABORT_GRACE = 2_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
-
-interface Turn extends AttemptTurn {
-  isActive: boolean
-  /** True if the entry may be due again by now, behind the position of the sweep. */
-  needsRecheck: boolean
-}
 
 const PARKED_REASON = 'held: the outcome of the last attempt could not be stored, and the message may have arrived'
 const CUT_OFF_RESPONSE = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
@@ -53,6 +47,7 @@ export class QueueRunner {
   private timer: NodeJS.Timeout | null = null
   private waitTimer: NodeJS.Timeout | null = null
   private readonly gate = new AttemptGate(() => this.sweep.run())
+  private isUnreadable = false
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
@@ -288,9 +283,13 @@ export class QueueRunner {
   /** Resolves to undefined, and pauses the runner, if the database cannot be read. */
   private async tryRead<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     try {
-      return await work()
+      const result = await work()
+      this.isUnreadable = false
+      return result
     } catch (error) {
-      this.deps.log.error({ err: error }, 'the queue cannot be read')
+      // The log has one line for each outage.
+      if (!this.isUnreadable) this.deps.log.error({ err: error }, 'the queue cannot be read')
+      this.isUnreadable = true
       // The read may have been for an entry behind the position of the sweep.
       this.sweep.reset()
       this.gate.pause()

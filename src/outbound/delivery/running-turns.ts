@@ -1,5 +1,12 @@
 /** The turns of entries that are under way. The end of the process waits for them. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AttemptTurn } from './attempt/make-attempt.js'
+
+export interface Turn extends AttemptTurn {
+  isActive: boolean
+  /** True if the entry may be due again by now, behind the position of the sweep. */
+  needsRecheck: boolean
+}
 
 export class RunningTurns {
   private readonly turns = new Set<Promise<void>>()

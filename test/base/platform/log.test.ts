@@ -2,6 +2,7 @@
 import { fstatSync } from 'node:fs'
 import t from 'tap'
 import { createLog, isJournalStream, type LogSettings } from '../../../src/base/platform/log.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 
 function lines(settings: LogSettings, journal: boolean): string[] {
   const written: string[] = []
@@ -32,6 +33,16 @@ t.test('each line for the journal begins with its priority', async (t) => {
     ms: 3,
     msg: 'two',
   })
+})
+
+t.test('a fault of what the program stands on has no stack, and other errors have one', async (t) => {
+  const written: string[] = []
+  const log = createLog({ write: (line) => written.push(line) }, { level: 'info', format: 'json' }, {})
+  log.error({ err: new StorageFault('ECONNREFUSED', 'no server can be used') }, 'it failed')
+  log.error({ err: new Error('a bug') }, 'it failed')
+  const [fault, bug] = written.map((line) => JSON.parse(line).err)
+  t.same(fault, { type: 'StorageFault', message: 'no server can be used', code: 'ECONNREFUSED' })
+  t.match(bug, { type: 'Error', message: 'a bug', stack: /log\.test/ })
 })
 
 t.test('elsewhere a line has no prefix', async (t) => {

@@ -84,7 +84,12 @@ export async function runMx(
       return () => clearImmediate(soon)
     },
     clock: () => now,
-    log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
+    log: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: () => undefined,
+      error: (line: unknown) => errors.push(line),
+    },
     hostname: 'mail.test',
     tls: await sharedCertificate(),
     ...mxSettings({ max_connections_per_address: 1000, connections_per_minute: 10_000, ...settings }),

@@ -90,7 +90,12 @@ export async function runSubmission(
     },
     hasDiskSpace: () => true,
     clock: () => now,
-    log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
+    log: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: () => undefined,
+      error: (line: unknown) => errors.push(line),
+    },
     hostname: 'mail.test',
     tls: await sharedCertificate(),
     ...submissionSettings(settings),

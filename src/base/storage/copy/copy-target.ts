@@ -8,10 +8,12 @@
 import { migrations } from '../db/migrations.js'
 import { PostgresServers } from '../postgres/connect.js'
 import type { ConnectionSettings } from '../postgres/connection-settings.js'
+import { waitForCommands } from '../postgres/copy-mark.js'
 import { createSchema } from '../postgres/create-schema.js'
 import type { Statement, StatementResult } from '../postgres/pipeline-run.js'
 import type { PipelinedConnection } from '../postgres/pipelined-connection.js'
 import { ServerError } from '../postgres/server-errors.js'
+import { checkRows, isMiss } from '../postgres/write-errors.js'
 import type { CopiedValue, RowSum } from './copied-values.js'
 import type { CopiedTable } from './copy-source.js'
 import { insertRows } from './insert-rows.js'
@@ -28,6 +30,8 @@ const MAX_SILENCE = 600_000
 const MAX_LOCK = 3_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
+const USED = 'has the data of a daemon or a command'
+
 const ownTables = ['kysely_migration', 'kysely_migration_lock', 'fence', 'nodes', 'terms', 'turns', 'copying']
 
 const takeLock = `select pg_advisory_lock(hashtextextended('posthorn copy ' || $1, 0))`
@@ -40,8 +44,12 @@ const findColumns = `select table_name, string_agg(column_name::text, ',' order 
   where table_schema = $1 and table_type = 'BASE TABLE' group by table_name`
 const findIdentities = `select table_name, column_name, pg_get_serial_sequence(quote_ident($1) || '.' || table_name, column_name)
   as sequence from information_schema.columns where table_schema = $1 and is_identity = 'YES'`
-const mark = `insert into copying (id, source, started_at) values (1, $1, now())
-  on conflict (id) do update set started_at = now(), finished_at = null`
+const mark = 'insert into copying (id, source, started_at) values (1, $1, now())'
+/** A daemon or a command may have begun since the state was found. */
+const markAgain = checkRows(
+  `update copying set started_at = now(), finished_at = null where source = $1 and not exists (select 1 from fence)`,
+  1,
+)
 /** A daemon that has begun meanwhile is in the fence. */
 const finish = `update copying set finished_at = now() where not exists (select 1 from fence)`
 
@@ -117,19 +125,28 @@ export class CopyTarget {
     if (!isNew && found?.['has_mark'] !== 1) throw this.refuse('has tables that no copy has written')
     if (!isNew) await this.refuseUsed(source)
     const created = [...(found?.['has_schema'] === 1 ? [] : [`create schema "${schema}"`]), ...createSchema(migrations)]
-    await this.connection.run([
+    await this.runUnused([
       toStatement(`set synchronous_commit = off`),
-      ...(isNew ? created.map(toStatement) : []),
-      { sql: mark, parameters: [source] },
+      ...(isNew ? created.map(toStatement) : [waitForCommands]),
+      { sql: isNew ? mark : markAgain, parameters: [source] },
       ...this.tables.map(({ name }) => toStatement(`alter table "${name}" disable trigger user`)),
       toStatement(`truncate ${this.tables.map(({ name }) => `"${name}"`).join(', ')}`),
     ])
     await this.compareTables()
   }
 
+  private async runUnused(statements: readonly Statement[]): Promise<void> {
+    try {
+      await this.connection.run(statements)
+    } catch (error) {
+      if (error instanceof ServerError && isMiss(error)) throw this.refuse(USED)
+      throw error
+    }
+  }
+
   private async refuseUsed(source: string): Promise<void> {
     const [state] = (await this.query(findState, [])).rows
-    if (state === undefined || state['daemons'] !== 0) throw this.refuse('has the data of a daemon')
+    if (state === undefined || state['daemons'] !== 0) throw this.refuse(USED)
     if (state['source'] !== source) throw this.refuse(`has a copy of ${String(state['source'])}, not of ${source}`)
     if (state['migrations'] !== Object.keys(migrations).join(',')) throw this.refuse('has a copy of another version')
   }

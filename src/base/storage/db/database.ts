@@ -2,7 +2,7 @@
 import type { NodeState } from './node-state.js'
 import type { Read } from './prepared.js'
 import type { SpoolPlace } from './spool-files.js'
-import type { Commit } from './write.js'
+import type { Commit, StorageFault } from './write.js'
 
 /** The part of the database that most rooms use. */
 export interface Store {
@@ -61,6 +61,8 @@ export interface Database extends Store {
   readonly countCommits: () => number
   /** Calls back after each batch of the writer. */
   readonly onBatch: (listener: (batch: WrittenBatch) => void) => void
+  /** Calls back when a server cannot be reached, be it for reads alone. */
+  readonly onFault: (listener: (fault: StorageFault) => void) => void
   /** Milliseconds in which the writer thread was busy, since its start. */
   readonly readBusyTime: () => number
   readonly measure: () => Promise<DatabaseSizes>

@@ -5,6 +5,8 @@
  * or none of them durable. A write may say how many rows it must change: "cancel while scheduled" is one
  * UPDATE whose miss is a conflict, so no transaction is ever open across an `await`.
  */
+import { PlainFault } from '../../platform/errors.js'
+
 export interface Write {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -66,7 +68,7 @@ const DISK_STATES = ['53100', '58030']
  * The database cannot take writes now: disk full, read-only, I/O error, stopped. Acknowledged commits are
  * not affected; the same request may succeed later.
  */
-export class StorageFault extends Error {
+export class StorageFault extends PlainFault {
   override name = 'StorageFault'
 
   constructor(
@@ -75,6 +77,11 @@ export class StorageFault extends Error {
     message: string,
   ) {
     super(message)
+  }
+
+  /** The log says it once, so lines about single requests need not: see `watch-faults`. */
+  get isOutage(): boolean {
+    return !this.isOfDisk
   }
 
   /** The disk of the database cannot take it. False: the database cannot be reached, or is busy. */

@@ -1,8 +1,8 @@
 /**
  * Reports when the database stops accepting writes and when it accepts them again.
  *
- * A commit that fails with a `StorageFault` begins an outage. During an outage a probe is written every five
- * seconds. The first probe that succeeds ends it, if no fault occurred since the previous probe: on a full
+ * A commit that fails with a `StorageFault` begins an outage, and so does a server that cannot be reached. During an outage
+ * a probe is written every five seconds, and something is read. The first probe that succeeds ends it, if no fault occurred since the previous probe: on a full
  * disk small commits still succeed between large ones that fail, and all of that is one outage.
  */
 import { type Commit, type CommitOptions, StorageFault, type Write } from '../db/write.js'
@@ -12,12 +12,16 @@ interface FaultWatchOptions {
   readonly onOutageEnd: () => void
   /** A small write that is harmless at any time. */
   readonly buildProbe: () => Write
+  /** Rejects while nothing can be read. */
+  readonly probeReads?: () => Promise<unknown>
   /** Milliseconds between two probes. */
   readonly interval?: number
 }
 
 export interface WatchedCommit {
   readonly commit: Commit
+  /** The database cannot be used, for whatever. */
+  readonly recordFault: (fault: StorageFault) => void
   readonly stop: () => void
 }
 
@@ -25,7 +29,7 @@ const PROBE_INTERVAL = 5_000
 
 export function watchFaults(
   commit: Commit,
-  { onOutageStart, onOutageEnd, buildProbe, interval = PROBE_INTERVAL }: FaultWatchOptions,
+  { onOutageStart, onOutageEnd, buildProbe, probeReads, interval = PROBE_INTERVAL }: FaultWatchOptions,
 ): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
   /** A fault has come since the last probe. */
@@ -58,6 +62,7 @@ export function watchFaults(
     const wasQuiet = !faultedSinceProbe
     faultedSinceProbe = false
     await watchedCommit([buildProbe()], { isProbe: true })
+    await probeReads?.()
     if (timer === null || !wasQuiet || faultedSinceProbe) return
     stopProbes()
     onOutageEnd()
@@ -65,6 +70,7 @@ export function watchFaults(
 
   return {
     commit: watchedCommit,
+    recordFault,
     stop: () => {
       stopped = true
       stopProbes()

@@ -59,6 +59,8 @@ interface WriterDeps {
   /** Another daemon has taken over: nothing can be written any more. */
   readonly onTaken: (error: Error) => void
   readonly onBatch: (batch: WrittenBatch) => void
+  /** Requests are refused from now on. */
+  readonly onFault: (fault: StorageFault) => void
 }
 
 export class BatchWriter {
@@ -235,7 +237,10 @@ export class BatchWriter {
 
   /** Refuses those that wait then, and who comes later, until the function is called that it returns. */
   private refuseAfter(milliseconds: number, fault: StorageFault): () => void {
-    const patience = setTimeout(() => this.refuse(fault), milliseconds)
+    const patience = setTimeout(() => {
+      this.refuse(fault)
+      this.deps.onFault(fault)
+    }, milliseconds)
     return () => {
       clearTimeout(patience)
       if (this.fault === fault) this.fault = null

@@ -1,7 +1,7 @@
 /** The server that the configuration names. */
 import type { Config } from '../../config/complete.js'
 import { readPostgresEnvironment } from '../../config/postgres-environment.js'
-import { PostgresServers } from './connect.js'
+import { nameHost, PostgresServers } from './connect.js'
 import { type ConnectionSettings, readConnectionSettings } from './connection-settings.js'
 import { hasTables } from './prepare-schema.js'
 
@@ -14,6 +14,12 @@ export async function isEmptyServer(storage: Config['storage']): Promise<boolean
   } finally {
     await connection.close()
   }
+}
+
+/** Names the database for the log, without user and password. */
+export function describeServer(storage: Config['storage']): string {
+  const { hosts, database, schema } = connectionSettingsOf(storage)
+  return `PostgreSQL at ${hosts.map(nameHost).join(' or ')}, database ${database}, schema ${schema}`
 }
 
 /** Throws `ConnectionSettingsError`. */

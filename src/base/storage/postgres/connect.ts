@@ -64,7 +64,7 @@ export class PostgresServers {
         if (error instanceof ConnectionSettingsError) throw new NoServer('NO_SERVER', error.message)
         code ||= codeOf(error)
         const failure = describeConnectFailure(error, { host, maxConnect: all.connect, trust: this.trustOf(host) })
-        failures.push(`${nameOf(host)} ${failure}`)
+        failures.push(`${nameHost(host)} ${failure}`)
       }
     }
     throw new NoServer(code, `no server of storage.url can be used: ${failures.join('; ')}`)
@@ -157,7 +157,7 @@ async function prepareSession(
   if (closed === 'on') throw new NoWriter('is read-only (default_transaction_read_only)')
 }
 
-function nameOf({ host, port }: HostSettings): string {
+export function nameHost({ host, port }: HostSettings): string {
   return host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

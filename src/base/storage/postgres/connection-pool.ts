@@ -29,6 +29,8 @@ const OUTAGES = ['08', '53', '57P', '58']
 interface PoolOptions {
   readonly connect: Connect
   readonly connections: number
+  /** A read was rejected because of it. */
+  readonly onFault?: (fault: StorageFault) => void
   /** Reads that may wait for their answer. */
   readonly maxReads?: number
 }
@@ -60,6 +62,23 @@ export class ConnectionPool {
 
   /** Reads one state of the database in one round trip. If one read fails, all do. */
   async readTogether(queries: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
+    try {
+      return await this.readBounded(queries)
+    } catch (error) {
+      if (error instanceof StorageFault) this.options.onFault?.(error)
+      throw error
+    }
+  }
+
+  /** Ends all connections when their reads are answered. */
+  async close(): Promise<void> {
+    this.stop.abort()
+    for (const wake of [...this.waiting]) wake()
+    await Promise.all([this.pulse?.close(), ...[...this.open].map((connection) => connection.close())])
+    await Promise.all(this.keepers)
+  }
+
+  private async readBounded(queries: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
     if (this.reads >= this.maxReads) throw new StorageFault('BUSY', `${this.reads} reads wait for PostgreSQL already`)
     this.reads++
     this.pulse ??= this.startPulse()
@@ -72,14 +91,6 @@ export class ConnectionPool {
     } finally {
       this.reads--
     }
-  }
-
-  /** Ends all connections when their reads are answered. */
-  async close(): Promise<void> {
-    this.stop.abort()
-    for (const wake of [...this.waiting]) wake()
-    await Promise.all([this.pulse?.close(), ...[...this.open].map((connection) => connection.close())])
-    await Promise.all(this.keepers)
   }
 
   private startPulse(): ServerPulse {

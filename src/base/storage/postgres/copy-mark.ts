@@ -1,8 +1,9 @@
 /**
  * The mark that a copy from SQLite leaves in its schema.
  *
- * Invariant: while the mark says that a copy is unfinished, no program opens the database. The mark of a finished copy
- * goes when a daemon starts or a command writes, so data that has a mark is a mere copy, and may be copied anew.
+ * Invariant: while the mark says that a copy is unfinished, no program opens the database, and a command that has it open
+ * writes nothing. The mark of a finished copy goes when a daemon starts or a command writes, so data that has a mark is a
+ * mere copy, and may be copied anew.
  */
 import { UnfinishedCopy } from '../db/schema-errors.js'
 import type { Statement, StatementResult } from './pipeline-run.js'
@@ -20,6 +21,21 @@ export const findUnfinishedCopy: Statement = {
 export function refuseUnfinishedCopy(found: StatementResult | undefined, schema: string): void {
   const [copy] = found?.rows ?? []
   if (copy !== undefined) throw new UnfinishedCopy(schema, String(copy['since']))
+}
+
+/** Fails as a miss while a copy is unfinished. */
+export const requireNoCopy: Statement = {
+  sql: 'select 1 / (count(*) = 0)::integer from copying where finished_at is null',
+  parameters: [],
+}
+
+/**
+ * Commits of commands follow one another, and a copy begins between two of them: from before this statement to the end.
+ * Commands write in one slot, in which events become visible in the order of their numbers.
+ */
+export const waitForCommands: Statement = {
+  sql: 'select id from kysely_migration_lock for update',
+  parameters: [],
 }
 
 export const forgetCopy: Statement = { sql: 'delete from copying where finished_at is not null', parameters: [] }

@@ -13,18 +13,17 @@ import { useEngine } from '../db/engine.js'
 import { delayForTests } from '../db/late-reads.js'
 import type { Read, ReadElsewhere, ReadTogether } from '../db/prepared.js'
 import { DatabaseTaken } from '../db/schema-errors.js'
-import type { Commit, Write } from '../db/write.js'
-import { planBatch } from './batch-plan.js'
+import type { Commit, StorageFault, Write } from '../db/write.js'
+import { planBatch, type RequestStatement } from './batch-plan.js'
 import { BatchWriter } from './batch-writer.js'
 import { PostgresServers } from './connect.js'
 import { ConnectionPool } from './connection-pool.js'
 import type { ConnectionSettings } from './connection-settings.js'
-import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy } from './copy-mark.js'
+import { findUnfinishedCopy, forgetCopy, refuseUnfinishedCopy, requireNoCopy, waitForCommands } from './copy-mark.js'
 import { Fence, type FencePlace } from './fence.js'
 import { type ColumnTypes, ManyRows } from './many-rows.js'
 import { Membership } from './membership.js'
 import { probeFence, readNodes } from './node-rows.js'
-import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { prepareSchema } from './prepare-schema.js'
 import { ServerError } from './server-errors.js'
@@ -79,14 +78,16 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     await connection.close()
     throw error
   })
-  const listeners = new Set<(batch: WrittenBatch) => void>()
-  const onBatch = (batch: WrittenBatch): void => {
-    for (const listener of listeners) listener(batch)
-  }
+  const batches = new Listeners<WrittenBatch>()
+  const faults = new Listeners<StorageFault>()
   const connect: Connect = (limits) => servers.connect(limits)
-  const readers = openReaders(servers, connections)
+  const readers = openReaders(servers, connections, faults.tell)
   const onTaken = (error: Error): void => void explainLoss(readers.read, name, error).then(options.onTaken)
-  const writer = new BatchWriter({ fence, connection, manyRows, connect, log, onTaken, onBatch })
+  const writer = new BatchWriter({
+    ...{ fence, connection, manyRows, connect, log, onTaken },
+    onBatch: batches.tell,
+    onFault: faults.tell,
+  })
   const commit: Commit = (writes, options) => writer.commit(writes, options)
   const { read } = readers
   const node = new Membership({
@@ -107,13 +108,26 @@ export async function openPostgres(options: DaemonOptions): Promise<Database> {
     files: null,
     onForeignCommit: (listener) => node.onForeignCommit(listener),
     countCommits: () => writer.countCommits(),
-    onBatch: (listener) => void listeners.add(listener),
+    onBatch: batches.add,
+    onFault: faults.add,
     readBusyTime: () => 0,
     close: async () => {
       await node.end()
       await writer.close()
       await readers.close()
     },
+  }
+}
+
+class Listeners<Value> {
+  private readonly all = new Set<(value: Value) => void>()
+
+  readonly tell = (value: Value): void => {
+    for (const listener of this.all) listener(value)
+  }
+
+  readonly add = (listener: (value: Value) => void): void => {
+    this.all.add(listener)
   }
 }
 
@@ -195,15 +209,6 @@ async function measureDatabase(read: Read): Promise<DatabaseSizes> {
   return { database: row?.bytes ?? 0, wal: 0, spool: 0, free: 0 }
 }
 
-/**
- * Commands write in one slot, in which events become visible in the order of their numbers. So their commits follow one
- * another, from before the first number to the end.
- */
-const waitForCommands: Statement = {
-  sql: 'select id from kysely_migration_lock for update',
-  parameters: [],
-}
-
 /** Opens it for a command, whose commits are not gathered. */
 export async function openPostgresStore({ settings, connections }: PostgresOptions): Promise<OpenStore> {
   useEngine('postgres')
@@ -215,18 +220,31 @@ export async function openPostgresStore({ settings, connections }: PostgresOptio
     read: readers.read,
     measure: () => measureDatabase(readers.read),
     commit: async (writes) => {
-      try {
-        const statements = announced(writes, announcement).map(toStatement)
-        const planned = planBatch([{ statements }], null).map(({ statement }) => statement)
-        await connection.run([waitForCommands, ...planned, forgetCopy])
-      } catch (error) {
-        throw toWriteError(error)
-      }
+      const statements = announced(writes, announcement).map(toStatement)
+      await commitOfCommand(connection, statements, settings.schema)
     },
     close: async () => {
       await connection.close()
       await readers.close()
     },
+  }
+}
+
+async function commitOfCommand(
+  connection: PipelinedConnection,
+  statements: readonly RequestStatement[],
+  schema: string,
+): Promise<void> {
+  const planned = planBatch([{ statements }], null).map(({ statement }) => statement)
+  const run = [waitForCommands, requireNoCopy, ...planned, forgetCopy]
+  try {
+    await connection.run(run)
+  } catch (error) {
+    if (error instanceof ServerError && run[error.statement] === requireNoCopy) {
+      const [copies] = await connection.run([findUnfinishedCopy])
+      refuseUnfinishedCopy(copies, schema)
+    }
+    throw toWriteError(error)
   }
 }
 
@@ -245,8 +263,12 @@ interface Readers {
   readonly close: () => Promise<void>
 }
 
-function openReaders(servers: PostgresServers, connections: number): Readers {
-  const short = new ConnectionPool({ connect: (limits) => servers.connect(limits), connections })
+function openReaders(
+  servers: PostgresServers,
+  connections: number,
+  onFault: (fault: StorageFault) => void = () => undefined,
+): Readers {
+  const short = new ConnectionPool({ connect: (limits) => servers.connect(limits), connections, onFault })
   const long = new ConnectionPool({
     connect: (limits) => servers.connect({ ...limits, statement: LONG_READ_LIMIT }),
     connections: LONG_READERS,

@@ -1,5 +1,7 @@
 /** The three ways in which statements fail at PostgreSQL: refused by the server, of unknown outcome, or never sent. */
 
+import { PlainFault } from '../../platform/errors.js'
+
 /** What the server says of an error: a part of its fields. */
 export interface ServerReport {
   readonly message: string
@@ -37,7 +39,7 @@ export class ServerError extends Error {
 }
 
 /** The connection is lost. A run that was sent may have been committed or not: its outcome is unknown. */
-export class ConnectionLost extends Error {
+export class ConnectionLost extends PlainFault {
   override name = 'ConnectionLost'
 
   constructor(

@@ -58,7 +58,8 @@ export const serviceCommands: readonly Command[] = [
     usage: '[--repair]',
     summary: 'check that the database is whole and consistent',
     options: { repair: 'boolean' },
-    needsFiles: true,
+    needsFiles:
+      'which finds damage in its files (data checksums, pg_amcheck); nothing compares its counts with its rows',
     run: async (call) => (await loadVerifyData()).verify(call),
   },
   {

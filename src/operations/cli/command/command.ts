@@ -79,8 +79,8 @@ export interface Command {
   readonly awaitsNotice?: true
   /** Refused while a server that other machines reach has a name of one label. */
   readonly needsFullNames?: true
-  /** It works on the files of the database, so there is nothing for it to do where a server has the data. */
-  readonly needsFiles?: true
+  /** It works on the files of the database, and does nothing where a server has the data. A text says what is done there. */
+  readonly needsFiles?: true | string
   /** It works for a user that may not enter the data folder. */
   readonly worksOutsideFolder?: true
   readonly run: (call: Call) => Promise<Answer>

@@ -2,7 +2,7 @@
  * The reload by SIGHUP: reads the configuration again, and puts in force what can change while the daemon runs. Open
  * sessions go on; what they do next obeys the new settings.
  *
- * A configuration with problems, or a certificate that does not match its key, changes nothing. The log says what was
+ * A configuration with problems, a certificate that does not match its key, or a database that is away changes nothing. The log says what was
  * done, and so does the report that the command `reload` waits for.
  */
 import type { LoadedConfig } from '../../../base/config/load.js'
@@ -11,6 +11,7 @@ import { errorMessageOf } from '../../../base/platform/errors.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import { certificateExpiry } from '../../../base/platform/tls-files.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 import type { Daemon } from '../../daemon/daemon.js'
 import { type ReloadOutcome, readMonotonicMicroseconds } from './reload-report.js'
 import type { SystemdNotices } from './systemd-notices.js'
@@ -57,6 +58,11 @@ async function reloadOnce({ log, daemon, reload, onReloaded }: ReloadDeps): Prom
       log.warn({ settings: pending }, 'these settings have changed and take effect at the next start')
     return { ok: true, applied: [...applied], pending: [...pending], problems: [] }
   } catch (error) {
+    if (error instanceof StorageFault) {
+      const message = `the database cannot be used now: ${error.message}`
+      log.error({ reason: error.message }, 'not reloaded: the database cannot be used now')
+      return { ...refused, problems: [{ key: '', message }] }
+    }
     log.error({ err: error }, 'not reloaded: the certificate stays as it was')
     return { ...refused, problems: [{ key: 'tls', message: errorMessageOf(error) }] }
   }

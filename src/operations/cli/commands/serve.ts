@@ -18,6 +18,7 @@ import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
 import { DatabaseTaken } from '../../../base/storage/db/schema-errors.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
+import { describeServer } from '../../../base/storage/postgres/configured-server.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
@@ -115,7 +116,7 @@ class DaemonRunner {
       publish(next)
     }
     report(null)
-    const listening = logEndpoints(log, daemon, dataDir)
+    const listening = logEndpoints(log, daemon, config)
     reloads.use(createReloader({ log, daemon, reload: this.deps.reload, report, onReloaded, systemd }))
     systemd.notifyReady(listening, daemon)
     const signal = await Promise.race([stopped, taken.promise])
@@ -182,7 +183,7 @@ function startPublishing(started: Loaded, log: Log): (loaded: Loaded) => void {
 }
 
 /** Logs where the daemon listens, and returns it as a text. */
-function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
+function logEndpoints(log: Log, daemon: Daemon, { service, storage, node }: Config): string {
   const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
   const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
   const metrics = formatEndpoints(daemon.metrics)
@@ -197,7 +198,8 @@ function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
     zone,
     metrics,
     ...(acme.length === 0 ? {} : { acme }),
-    data_dir: dataDir,
+    data_dir: service.data_dir,
+    ...(storage.url === '' ? {} : { database: describeServer(storage), node: node.name }),
     ca: tls.caFile,
     certificate_until: certificateExpiry(tls),
   }

@@ -1,5 +1,6 @@
 /** Holds what all sessions of an MX listener share: limits, rates by address, and the counts of refusals. */
 
+import { StorageFault } from '../../../base/storage/db/write.js'
 import { RateLimit } from '../../../workspaces/accounts/limits/rate-limit.js'
 import { type SessionFacts, SessionGate } from '../session/session-gate.js'
 import { ByteRate } from './byte-rate.js'
@@ -40,7 +41,9 @@ export class MxGate extends SessionGate<MxDeps, MxLimits> {
   }
 
   report(error: unknown, session: string): void {
-    this.deps.log.error({ err: error, session }, 'receiving mail failed')
+    if (error instanceof StorageFault && error.isOutage) {
+      this.deps.log.debug({ reason: error.message, session }, 'the database was away when a session needed it')
+    } else this.deps.log.error({ err: error, session }, 'receiving mail failed')
   }
 
   /** Calls `act` after so many milliseconds, unless the returned function cancels it. */

@@ -75,7 +75,7 @@ interface GateDeps {
   readonly hostname: string
   readonly tls: ListenerTls
   readonly clock: Clock
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>
   readonly settings: () => SessionSettings
   /** New mail belongs to other nodes. If it is absent, it never does. */
   readonly isDraining?: () => boolean

@@ -25,7 +25,7 @@ export interface SubmissionDeps {
   /** If it is absent, nothing is measured. */
   readonly observer?: SessionObserver | null
   readonly clock: Clock
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly log: Pick<Log, 'debug' | 'info' | 'warn' | 'error'>
   readonly hostname: string
   readonly tls: ListenerTls
   readonly settings: () => Config['submission']

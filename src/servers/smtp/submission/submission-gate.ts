@@ -1,5 +1,6 @@
 /** Holds what all sessions of a submission listener share: limits, dependencies, log. */
 
+import { StorageFault } from '../../../base/storage/db/write.js'
 import { type CommonReason, type SessionFacts, SessionGate } from '../session/session-gate.js'
 import { AuthLimit } from './auth-limit.js'
 import { defaultSubmissionLimits, type SubmissionDeps, type SubmissionLimits } from './submission-deps.js'
@@ -35,6 +36,8 @@ export class SubmissionGate extends SessionGate<SubmissionDeps, SubmissionLimits
   }
 
   report(error: unknown, session: string): void {
-    this.deps.log.error({ err: error, session }, 'submission failed')
+    if (error instanceof StorageFault && error.isOutage) {
+      this.deps.log.debug({ reason: error.message, session }, 'the database was away when a session needed it')
+    } else this.deps.log.error({ err: error, session }, 'submission failed')
   }
 }

@@ -4,6 +4,7 @@
  *
  * Runs alone: it sets the engine of its process.
  */
+import { Client } from 'pg'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
 import { copyStorage } from '../../../../src/base/storage/copy/copy-storage.js'
@@ -24,6 +25,7 @@ import { rowOf, tablesOf } from '../../../helpers/database/rows.js'
 import { copySeed } from '../../../helpers/database/seed-data.js'
 import { largeMessage, storeMessage } from '../../../helpers/database/spooled.js'
 import { withoutPostgres } from '../../../helpers/programs/postgres.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 const skip = withoutPostgres
 
@@ -180,6 +182,45 @@ t.test('what a command or a daemon has used is not overwritten', { skip }, async
   await (await openPostgres(daemonOptions(ofDaemon))).close()
   await t.rejects(copyStorage({ file, settings: ofDaemon }), refusal)
   t.same(await runOn(ofDaemon, 'select count(*) as rows from events'), [{ rows: 600 }])
+})
+
+t.test('a command that was opened before a copy began writes nothing into it', { skip }, async (t) => {
+  const settings = await newTarget(t)
+  const file = await makeSmallFile(t)
+  await copyStorage({ file, settings })
+  const store = await openPostgresStore({ settings, connections: 1 })
+  t.teardown(() => store.close())
+  useEngine('sqlite')
+  await copyUntil(t, file, settings, /^comparing emails/)
+  const removal = [{ sql: 'delete from events where seq = 1', parameters: [] }]
+  await t.rejects(store.commit(removal), UnfinishedCopy)
+  t.same(await runOn(settings, 'select count(*) as rows from events'), [{ rows: 600 }])
+  useEngine('sqlite')
+  await copyStorage({ file, settings })
+  await store.commit(removal)
+  t.same(await runOn(settings, 'select count(*) as rows from events'), [{ rows: 599 }])
+})
+
+t.test('a copy that begins while a command commits sees that it has written', { skip }, async (t) => {
+  const settings = await newTarget(t)
+  const file = await makeSmallFile(t)
+  await copyStorage({ file, settings })
+  const command = new Client({ connectionString: settings.source.storage.url })
+  await command.connect()
+  t.teardown(() => command.end())
+  await command.query('begin')
+  await command.query('select id from copied.kysely_migration_lock for update')
+  const copied = copyStorage({ file, settings }).then(
+    () => 'copied',
+    (error: unknown) => error,
+  )
+  const waiting = `select count(*) as waiting from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  await waitUntil('the copy waits', async () => Number((await runOn(settings, waiting))[0]?.['waiting']) > 0)
+  await command.query('delete from copied.copying')
+  await command.query('commit')
+  t.match(await copied, { name: 'UnusableTarget', message: /^the schema copied has the data of a daemon/ })
+  t.same(await runOn(settings, 'select count(*) as rows from events'), [{ rows: 600 }])
 })
 
 t.test('a schema with anything else is refused', { skip }, async (t) => {

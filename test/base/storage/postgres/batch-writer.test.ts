@@ -178,11 +178,17 @@ t.test('commits of which the answer was lost have the outcome that the database 
 t.test('while the server is away commits are refused, and they go on by themselves', { skip }, async (t) => {
   const database = await openTestPostgres(t, await temporaryPostgres(t))
   await database.commit([insert('k1')])
+  const faults: StorageFault[] = []
+  database.onFault((fault) => void faults.push(fault))
   const server = await crashServer()
   const underWay = database.commit([insert('k2')])
   const late = sleep(50).then(() => database.commit([insert('k3')]))
   await t.rejects(late, StorageFault, 'a client hears of it')
   await t.rejects(database.commit([insert('k4')]), StorageFault)
+  t.ok(
+    faults.some(({ code }) => code === 'connection'),
+    'a daemon hears of it that has nothing to write',
+  )
   await server.start()
   await t.rejects(underWay, StorageFault, 'it waits for what became of it')
   await waitUntil('it writes again', async () =>

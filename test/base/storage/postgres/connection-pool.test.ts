@@ -20,6 +20,8 @@ interface Opened {
   readonly pool: ConnectionPool
   /** How often a connection was asked for. */
   readonly asked: () => number
+  /** Those that were told. */
+  readonly faults: readonly StorageFault[]
 }
 
 const serversOf = (url = server?.urlOf() ?? '') =>
@@ -32,9 +34,10 @@ function openPool(t: Test, connections = 3, maxReads = 1_000, url?: string): Ope
     asked++
     return servers.connect(limits)
   }
-  const pool = new ConnectionPool({ connect, connections, maxReads })
+  const faults: StorageFault[] = []
+  const pool = new ConnectionPool({ connect, connections, maxReads, onFault: (fault) => void faults.push(fault) })
   t.teardown(() => pool.close())
-  return { pool, asked: () => asked }
+  return { pool, asked: () => asked, faults }
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -84,10 +87,11 @@ t.test('reads that belong together see one state of the database', { skip: witho
 })
 
 t.test('errors of a statement are no outage', { skip: withoutPostgres }, async (t) => {
-  const { pool } = openPool(t)
+  const { pool, faults } = openPool(t)
   await t.rejects(pool.read('select nothing', []), { name: 'ServerError', code: '42703' })
   await t.rejects(pool.read('select $1::text', ['\0']), { name: 'UnsendableValue' })
   await t.rejects(pool.read('select 9007199254740993', []), RangeError)
+  t.same(faults, [])
 })
 
 t.test('a connection that is lost is opened again, and its reads repeated', { skip: withoutPostgres }, async (t) => {
@@ -125,7 +129,7 @@ t.test('a read that takes long is none of an outage', { skip: withoutPostgres },
 
 t.test('while the server is away, reads are refused within two seconds', { skip: withoutPostgres }, async (t) => {
   if (server === null) return
-  const { pool, asked } = openPool(t)
+  const { pool, asked, faults } = openPool(t)
   const load = Array.from({ length: 300 }, () =>
     pool.read('select pg_sleep(0.01)', []).then(
       () => 'read',
@@ -142,6 +146,7 @@ t.test('while the server is away, reads are refused within two seconds', { skip:
     t.match(fault, { name: /StorageFault|NoServer/, code: 'ECONNREFUSED' })
     t.ok(took < 2_000, `${took}`)
   }
+  t.match(faults.at(-1), { code: 'ECONNREFUSED' }, 'the daemon is told')
   t.ok(asked() - before < 60, `${asked() - before} attempts`)
   await server.restart()
   t.same(await readSoon(pool), [{ one: 1 }], 'and come back by themselves')

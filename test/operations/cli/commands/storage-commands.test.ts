@@ -48,7 +48,12 @@ t.test('it refuses what it cannot do, and says why', async (t) => {
   lock.release()
   const { file } = writeConfiguration(join(data, '..'), { settings: { storage: { url: nowhere } } })
   const onServer = await runCommand(['storage', 'copy', '--to', nowhere, '--config', file])
-  t.match(onServer, { status: 1, err: /storage copy: the data is on the server that storage\.url names/ })
+  t.match(onServer, {
+    status: 1,
+    err: /storage copy: the data is on the server that storage\.url names, whose own tools do this/,
+  })
+  const verified = await runCommand(['verify-data', '--config', file])
+  t.match(verified, { status: 1, err: /verify-data: .*pg_amcheck\); nothing compares its counts with its rows/ })
 })
 
 t.test('an installation is copied, and goes on from there', { skip: withoutPostgres }, async (t) => {

@@ -664,7 +664,11 @@ t.test('a new certificate counts from the next handshake on', async (t) => {
 t.test('a connection that breaks within TLS is logged once, with its client', async (t) => {
   const broken: unknown[] = []
   const info = (about: object, line?: string): number => broken.push({ ...about, line })
-  const { port, listener } = await runMx(t, {}, { log: { info, warn: () => undefined, error: () => undefined } })
+  const { port, listener } = await runMx(
+    t,
+    {},
+    { log: { debug: () => undefined, info, warn: () => undefined, error: () => undefined } },
+  )
   const socket = connect(port, '127.0.0.1').on('error', () => undefined)
   await once(socket, 'data')
   socket.write('STARTTLS\r\n')

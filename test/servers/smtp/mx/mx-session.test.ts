@@ -33,7 +33,7 @@ function openSession(settings: MxSettings = {}, changes: Changes = {}): Opened {
       return () => undefined
     },
     clock: () => 0,
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     hostname: 'mx.test',
     tls: { key: '', cert: '' },
     ...mxSettings(settings),

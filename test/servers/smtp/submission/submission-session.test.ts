@@ -43,7 +43,7 @@ function openSession(
     acceptor: { accept: accept ?? (async (_principal, message) => ({ emailId: `em-${accepted.push(message)}` })) },
     hasDiskSpace: () => true,
     clock: () => 0,
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     hostname: 'mail.test',
     tls: { key: '', cert: '' },
     ...submissionSettings(settings),

@@ -15,6 +15,7 @@ import type { Clock } from '../../../../base/platform/clock.js'
 import { uuidv7 } from '../../../../base/platform/ids.js'
 import type { Log } from '../../../../base/platform/log.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
+import { StorageFault } from '../../../../base/storage/db/write.js'
 import type { ApiContext, ApiState, Next, RouterFields } from '../context/api-context.js'
 import type { Connections } from '../context/connections.js'
 import { isForSessions, isPage, nameOf, type Place, POLICY_PATH, placeOf } from '../context/place.js'
@@ -234,7 +235,12 @@ export class ApiApp {
   }
 
   private toErrorBody(error: unknown, requestId: string): ErrorBody {
-    return toErrorBody(error, (err) => this.parts.log.error({ err, requestId }, 'a request failed on our side'))
+    const { log } = this.parts
+    return toErrorBody(error, (err) => {
+      if (err instanceof StorageFault && err.isOutage) {
+        log.debug({ reason: err.message, requestId }, 'the database was away when a request needed it')
+      } else log.error({ err, requestId }, 'a request failed on our side')
+    })
   }
 }
 

@@ -83,8 +83,9 @@ export async function searchSuppressionsBefore(
 ): Promise<readonly Suppression[]> {
   const from = beginning.toLowerCase()
   const last = `${from}${LAST_CHARACTER}`
-  const end = before === undefined || before > last ? last : before
-  // The range includes its end.
+  // The range includes its end. Databases compare bytes, in which the last character is behind all others.
+  const isWithin = before !== undefined && Buffer.compare(Buffer.from(before), Buffer.from(last)) < 0
+  const end = isWithin ? before : last
   const rows = await selectLastByReason(read, { workspaceId, reason, from, end, limit: limit + 1 })
   return rows
     .filter(({ email }) => email !== before)

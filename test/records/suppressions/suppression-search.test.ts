@@ -74,6 +74,26 @@ t.test('every address that begins with the text is found once, in order', async 
   )
 })
 
+t.test('pages go back over characters that databases and programs put in another order', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const addresses = ['aa@a.test', 'ab@a.test', 'a～@a.test', 'a😀@a.test']
+  await database.commit(addresses.map((email) => suppress('ws_1', email, 'manual')))
+  const search = { workspaceId: 'ws_1', beginning: 'a', reason: 'manual', limit: 2 } as const
+  for (const [before, expected] of [
+    [undefined, addresses.slice(2)],
+    ['a～@a.test', addresses.slice(0, 2)],
+    ['aa@a.test', []],
+    ['b@a.test', addresses.slice(2)],
+  ] as const) {
+    const rows = await searchSuppressionsBefore(database.read, { ...search, before })
+    t.same(
+      rows.map(({ email }) => email),
+      expected,
+      before ?? 'the last page',
+    )
+  }
+})
+
 t.test(
   'a search with a reason looks at no address with another reason',
   { skip: skipOnPostgres(plansOfSqlite) },

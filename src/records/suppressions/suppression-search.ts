@@ -45,6 +45,17 @@ const selectPageByReason = prepareLongRead<PageQuery & { reason: SuppressionReas
     .limit(slot('limit')),
 )
 
+const selectLastByReason = prepareLongRead<PageQuery & { reason: SuppressionReason }>()(({ db, slot }) =>
+  db
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('reason', '=', slot('reason'))
+    .where((eb) => eb.between('email', slot('from'), slot('end')))
+    .orderBy('email', 'desc')
+    .limit(slot('limit')),
+)
+
 /** A character that sorts after every character of an address. */
 const LAST_CHARACTER = '\u{10ffff}'
 
@@ -57,4 +68,27 @@ export async function searchSuppressions(
   const from = after === undefined || after < prefix ? prefix : `${after} `
   const page = { workspaceId, from, end: `${prefix}${LAST_CHARACTER}`, limit }
   return reason === undefined ? await selectPage(read, page) : await selectPageByReason(read, { ...page, reason })
+}
+
+interface BackwardSearch extends Omit<SuppressionSearch, 'after' | 'reason'> {
+  readonly reason: SuppressionReason
+  /** The page ends before this address. Undefined ends with the last. */
+  readonly before: string | undefined
+}
+
+/** The page before an address, in the same order. */
+export async function searchSuppressionsBefore(
+  read: Read,
+  { workspaceId, beginning, reason, before, limit }: BackwardSearch,
+): Promise<readonly Suppression[]> {
+  const from = beginning.toLowerCase()
+  const last = `${from}${LAST_CHARACTER}`
+  // The range includes its end. Databases compare bytes, in which the last character is behind all others.
+  const isWithin = before !== undefined && Buffer.compare(Buffer.from(before), Buffer.from(last)) < 0
+  const end = isWithin ? before : last
+  const rows = await selectLastByReason(read, { workspaceId, reason, from, end, limit: limit + 1 })
+  return rows
+    .filter(({ email }) => email !== before)
+    .slice(0, limit)
+    .reverse()
 }

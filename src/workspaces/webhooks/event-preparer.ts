@@ -56,7 +56,7 @@ const keep = (): void => undefined
 const factsOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('emails')
-    .select(['message_id', 'from_email', 'subject', 'tags', 'opened_at'])
+    .select(['message_id', 'from_email', 'to_emails', 'subject', 'tags', 'size', 'opened_at'])
     .where('id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -83,7 +83,8 @@ export class EventPreparer {
 
   private async findEmail(workspaceId: string, data: string): Promise<EmailFacts | null> {
     const [found] = await factsOfEmail(this.deps.read, { workspaceId, id: new EventData(data).text('email_id') })
-    return found === undefined ? null : { ...found, tags: parseJson(found.tags) }
+    if (found === undefined) return null
+    return { ...found, tags: parseJson(found.tags), to_emails: parseJson(found.to_emails) }
   }
 
   /** The links are valid from each attempt, so that those of a retry are not expired. */

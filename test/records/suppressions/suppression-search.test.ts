@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
-import { searchSuppressions } from '../../../src/records/suppressions/suppression-search.js'
+import { searchSuppressions, searchSuppressionsBefore } from '../../../src/records/suppressions/suppression-search.js'
 import { addSuppression } from '../../../src/records/suppressions/suppressions.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
@@ -23,6 +23,19 @@ async function searchAll(
   for (;;) {
     const rows = await searchSuppressions(read, { reason: undefined, ...search, after: found.at(-1), limit })
     found.push(...rows.map(({ email }) => email))
+    if (rows.length < limit) return found
+  }
+}
+
+async function searchAllBack(
+  { read }: Database,
+  search: { readonly workspaceId: string; readonly beginning: string; readonly reason: Reason },
+  limit: number,
+): Promise<string[]> {
+  const found: string[] = []
+  for (;;) {
+    const rows = await searchSuppressionsBefore(read, { ...search, before: found[0], limit })
+    found.unshift(...rows.map(({ email }) => email))
     if (rows.length < limit) return found
   }
 }
@@ -54,10 +67,31 @@ t.test('every address that begins with the text is found once, in order', async 
           .filter((email) => email.startsWith(beginning.toLowerCase()))
           .sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)))
         t.same(await searchAll(database, search, limit), expected)
+        if (reason !== undefined) t.same(await searchAllBack(database, { ...search, reason }, limit), expected)
       },
     ),
     { numRuns: 40 },
   )
+})
+
+t.test('pages go back over characters that databases and programs put in another order', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const addresses = ['aa@a.test', 'ab@a.test', 'a～@a.test', 'a😀@a.test']
+  await database.commit(addresses.map((email) => suppress('ws_1', email, 'manual')))
+  const search = { workspaceId: 'ws_1', beginning: 'a', reason: 'manual', limit: 2 } as const
+  for (const [before, expected] of [
+    [undefined, addresses.slice(2)],
+    ['a～@a.test', addresses.slice(0, 2)],
+    ['aa@a.test', []],
+    ['b@a.test', addresses.slice(2)],
+  ] as const) {
+    const rows = await searchSuppressionsBefore(database.read, { ...search, before })
+    t.same(
+      rows.map(({ email }) => email),
+      expected,
+      before ?? 'the last page',
+    )
+  }
 })
 
 t.test(

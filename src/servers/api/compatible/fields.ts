@@ -103,7 +103,7 @@ export function mergeHeaders(...lists: readonly (HeaderFields | undefined)[]): H
 }
 
 /** A file of a request: an image of the HTML if it has a content id, else an attachment. */
-interface GivenFile {
+export interface GivenFile {
   readonly filename: string
   readonly content: Buffer
   readonly contentType: string | undefined

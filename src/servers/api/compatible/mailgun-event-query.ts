@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
+import { typesOfMailgunEvents } from '../../../workspaces/webhooks/formats/mailgun-event.js'
 import { parseJsonBody } from '../http/input/json-body.js'
 import { parseInput } from '../http/input/parse-input.js'
 import { addressInQuery, wholeNumber } from '../http/input/values.js'
-import { typesOfEvents } from './mailgun-event.js'
 
 const MAX_LIMIT = 300
 const MAX_TEXT = 512
@@ -75,7 +75,7 @@ export function toEventQuery(given: Given, position: Position): EventPageQuery {
   const isReversed = begin !== undefined && end !== undefined && begin > end
   const [from, to] = isReversed ? [end, begin] : [begin, end]
   return {
-    types: typesOfEvents(names, severity),
+    types: typesOfMailgunEvents(names, severity),
     tags: tags === undefined ? null : splitWords(tags, / OR /).map((all) => splitWords(all, / AND /)),
     ...{ recipient, messageId: given['message-id']?.replace(/^<|>$/g, ''), limit, position },
     from,

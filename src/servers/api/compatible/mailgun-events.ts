@@ -2,13 +2,17 @@
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
 import { type EventFilter, type ListedEvent, listEvents } from '../../../records/events/event-list.js'
-import { type Email, emailById } from '../../../records/messages/email/email.js'
+import { emailById } from '../../../records/messages/email/email.js'
 import { findEmailsOfRequest } from '../../../records/messages/email/emails-of-request.js'
+import { EventData } from '../../../workspaces/webhooks/formats/event-data.js'
+import type { EmailFacts } from '../../../workspaces/webhooks/formats/event-format.js'
+import { writeMailgunEvent } from '../../../workspaces/webhooks/formats/mailgun-event.js'
+import { readPlainTags } from '../../../workspaces/webhooks/formats/plain-tags.js'
 import { type Answer, json } from '../http/answer.js'
 import { type Call, type Route, route } from '../http/route/route.js'
 import { type MailgunDeps, requireDomain } from './mailgun-domain.js'
-import { readTags, toMailgunEvent } from './mailgun-event.js'
 import {
   decodePage,
   type EventPageQuery,
@@ -70,7 +74,9 @@ async function answerPage(
     `${deps.publicUrl}/v3/${name}/events/${encodePage(given, { seq, isBack })}`
   const { seq } = query.position
   return json(200, {
-    items: found.map(({ event, email }) => toMailgunEvent(event, email)),
+    items: found.map(({ event: { id, type, created_at: createdAt, data }, email }) =>
+      writeMailgunEvent({ id, type, createdAt, data, email }),
+    ),
     paging: {
       first: urlOf(null, false),
       last: urlOf(null, true),
@@ -82,12 +88,13 @@ async function answerPage(
 
 interface FoundEvent {
   readonly event: ListedEvent
-  readonly email: Email | undefined
+  /** Null if it is no longer stored. */
+  readonly email: EmailFacts | null
 }
 
 /** The events of one page. Those that the indexes cannot tell apart are looked at in steps. */
 class EventPage {
-  private readonly emails = new Map<string, Promise<Email | undefined>>()
+  private readonly emails = new Map<string, Promise<EmailFacts | null>>()
   private readonly filter: EventFilter
 
   /** `emailIds` are the emails with the Message-ID of the query. It is null if the query has none. */
@@ -128,19 +135,21 @@ class EventPage {
     if (this.emailIds !== null && !this.emailIds.has(event.email_id ?? '')) return []
     const email = await this.findEmail(event.email_id)
     if (tags === null) return [{ event, email }]
-    const { words } = readTags(event, email)
+    const { words } = readPlainTags(new EventData(event.data), email)
     return tags.some((all) => all.every((tag) => words.includes(tag))) ? [{ event, email }] : []
   }
 
   /** Each email is read once for the events of a step. */
-  private async findEmail(id: string | null): Promise<Email | undefined> {
-    if (id === null) return undefined
+  private async findEmail(id: string | null): Promise<EmailFacts | null> {
+    if (id === null) return null
     const known = this.emails.get(id) ?? this.readEmail(id)
     this.emails.set(id, known)
     return known
   }
 
-  private async readEmail(id: string): Promise<Email | undefined> {
-    return (await emailById(this.read, { workspaceId: this.workspaceId, id }))[0]
+  private async readEmail(id: string): Promise<EmailFacts | null> {
+    const [email] = await emailById(this.read, { workspaceId: this.workspaceId, id })
+    if (email === undefined) return null
+    return { ...email, tags: parseJson(email.tags), to_emails: parseJson(email.to_emails) }
   }
 }

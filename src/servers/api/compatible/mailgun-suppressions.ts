@@ -4,7 +4,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
-import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
+import { searchSuppressions, searchSuppressionsBefore } from '../../../records/suppressions/suppression-search.js'
 import { addSuppression, findSuppression, type Suppression } from '../../../records/suppressions/suppressions.js'
 import { type Answer, json } from '../http/answer.js'
 import { type Form, formTypes, parseForms } from '../http/input/form.js'
@@ -101,23 +101,41 @@ function listRoute(deps: MailgunDeps, list: List): Route {
     answers: { 200: { description: 'A page. The page after the last is empty.', schema: page } },
     run: async (call) => {
       const name = await requireDomain(deps, call)
-      const { limit, address: after, page: direction, term = '' } = call.query
-      const isForward = direction === undefined || direction === 'next'
-      const search = { beginning: term, reason: list.reason, after: isForward ? after : undefined, limit }
-      const rows = await searchSuppressions(deps.read, { workspaceId: call.principal.workspaceId, ...search })
-      const urlOf = (word: string, place: string): string => {
-        const words = { page: word, address: place, limit: String(limit), ...(term === '' ? {} : { term }) }
-        const given = Object.entries(words).filter(([, value]) => value !== '')
-        return `${deps.publicUrl}/v3/${name}/${list.name}?${new URLSearchParams(given)}`
-      }
-      const last = rows.at(-1)?.email ?? after ?? ''
-      const paging = {
-        ...{ first: urlOf('first', ''), previous: urlOf('previous', rows[0]?.email ?? '') },
-        ...{ next: urlOf('next', last), last: urlOf('last', '') },
-      }
+      const rows = await findPage(deps, list, call)
+      const paging = buildPaging(`${deps.publicUrl}/v3/${name}/${list.name}`, call.query, rows)
       return json(200, { items: rows.map(list.toItem), paging } satisfies z.output<typeof page>)
     },
   })
+}
+
+type Query = z.output<typeof query>
+
+function isBackward({ page }: Query): boolean {
+  return page === 'previous' || page === 'last'
+}
+
+function findPage({ read }: MailgunDeps, { reason }: List, call: Call<Query>): Promise<readonly Suppression[]> {
+  const { limit, address, page, term: beginning = '' } = call.query
+  const search = { workspaceId: call.principal.workspaceId, beginning, reason, limit }
+  const place = page === 'first' || page === 'last' ? undefined : address
+  return isBackward(call.query)
+    ? searchSuppressionsBefore(read, { ...search, before: place })
+    : searchSuppressions(read, { ...search, after: place })
+}
+
+/** Beside an empty page at one end of the list are the page that is there, and the empty one again. */
+function buildPaging(base: string, query: Query, rows: readonly Suppression[]): z.output<typeof page>['paging'] {
+  const { address = '', limit, term = '' } = query
+  const urlOf = (page: string, address: string): string => {
+    const words = { page, address, limit: String(limit), term }
+    return `${base}?${new URLSearchParams(Object.entries(words).filter(([, value]) => value !== ''))}`
+  }
+  const [before, after] = isBackward(query) ? [address, ''] : ['', address]
+  return {
+    ...{ first: urlOf('first', ''), last: urlOf('last', '') },
+    previous: urlOf('previous', rows[0]?.email ?? before),
+    next: urlOf('next', rows.at(-1)?.email ?? after),
+  }
 }
 
 function addRoute(deps: MailgunDeps, list: List): Route {

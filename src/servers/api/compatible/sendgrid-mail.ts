@@ -20,7 +20,16 @@ import {
 import { customHeaders, type EmailRequest, madeOrRefused } from '../emails/email-request.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { looseBase64, mergeHeaders, plainText, toEmailRequest, toFiles, toMailbox, toTags } from './fields.js'
+import {
+  type GivenFile,
+  looseBase64,
+  mergeHeaders,
+  plainText,
+  toEmailRequest,
+  toFiles,
+  toMailbox,
+  toTags,
+} from './fields.js'
 import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Emails of one request. */
@@ -148,12 +157,7 @@ export class SendGridEmails {
   }
 }
 
-function toFile({ content, filename, type, disposition, content_id: id }: z.output<typeof file>): {
-  readonly filename: string
-  readonly content: Buffer
-  readonly contentType: string | undefined
-  readonly contentId: string | undefined
-} {
+function toFile({ content, filename, type, disposition, content_id: id }: z.output<typeof file>): GivenFile {
   return { filename, content, contentType: type, contentId: disposition === 'inline' ? (id ?? filename) : undefined }
 }
 

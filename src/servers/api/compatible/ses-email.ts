@@ -11,7 +11,7 @@ import { bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData 
 import { customHeaders, type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
 import { parseJsonBody } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
+import { type GivenFile, looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
 
 /** Characters of the values of a template. */
 const MAX_TEMPLATE_DATA = 262_144
@@ -158,12 +158,13 @@ function toEmail(
   })
 }
 
-function toFile({ FileName, RawContent, ContentType, ContentDisposition, ContentId }: z.output<typeof file>): {
-  readonly filename: string
-  readonly content: Buffer
-  readonly contentType: string | undefined
-  readonly contentId: string | undefined
-} {
+function toFile({
+  FileName,
+  RawContent,
+  ContentType,
+  ContentDisposition,
+  ContentId,
+}: z.output<typeof file>): GivenFile {
   const contentId = ContentDisposition === 'INLINE' ? (ContentId ?? FileName) : undefined
   return { filename: FileName, content: RawContent, contentType: ContentType, contentId }
 }

@@ -11,8 +11,11 @@ import type { Tag } from '../../../base/storage/tables/email-tables.js'
 export interface EmailFacts {
   readonly message_id: string
   readonly from_email: string
+  readonly to_emails: readonly string[]
   readonly subject: string
   readonly tags: readonly Tag[]
+  /** Bytes. */
+  readonly size: number
   /** Epoch milliseconds of the first open. */
   readonly opened_at: number | null
 }

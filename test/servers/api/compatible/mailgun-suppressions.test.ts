@@ -61,6 +61,17 @@ t.test('pages', async (t) => {
     page = await list('complaints', { page: page.pages.next.page })
   }
   t.same(found, addresses)
+  const back: string[] = []
+  for (page = await list('complaints', { page: page.pages.last.page }); page.items.length > 0; ) {
+    back.unshift(...page.items.map(({ address }) => address))
+    page = await list('complaints', { page: page.pages.previous.page })
+  }
+  t.same(back, addresses, 'the same from the last page back')
+  t.same(
+    (await list('complaints', { page: page.pages.next.page })).items,
+    first.items,
+    'after the page before the first',
+  )
   t.same((await list('complaints', { page: page.pages.first.page })).items, first.items)
 })
 

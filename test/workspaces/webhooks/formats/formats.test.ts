@@ -43,7 +43,10 @@ t.test('an email that is gone has the tags of its event', async (t) => {
     },
   })
   t.match(write('mailgun', 'email.deferred'), { 'event-data': { event: 'failed', severity: 'temporary' } })
-  t.match(write('mailgun', 'email.suppressed'), { 'event-data': { reason: 'suppress-complaint' } })
+  t.match(write('mailgun', 'email.suppressed'), {
+    'event-data': { reason: 'suppress-complaint', 'delivery-status': { code: 607 } },
+  })
+  t.match(write('mailgun', 'email.complained'), { 'event-data': { 'log-level': 'warn', recipient: 'bob@b.test' } })
 })
 
 t.test('a webhook that would get nothing is refused', async (t) => {

@@ -55,10 +55,10 @@ t.test('an email is sent, followed, held, released and read', { skip }, async (t
   await page.getByRole('button', { name: 'Send the email' }).click()
   await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
   await sectionOf(page, 'bob@b.test').getByText('Delivered', { exact: true }).first().waitFor()
-  await sectionOf(page, 'gone@b.test').getByText('The mailbox does not exist.').first().waitFor()
+  await sectionOf(page, 'gone@b.test').getByText(/^The mailbox does not exist\./).first().waitFor()
   await sectionOf(page, 'gone@b.test').getByText(HOSTILE).first().waitFor()
   const later = sectionOf(page, 'later@b.test')
-  await later.getByText('The receiving side asks unknown senders to try again later (greylisting).').waitFor()
+  await later.getByText(/^The receiving side asks unknown senders to try again later \(greylisting\)\./).waitFor()
   await later.getByText(/^Next attempt/).waitFor()
   await expectPresentable(t, dashboard, 'the story of an email')
 
@@ -207,7 +207,8 @@ t.test('emails are found by their recipient, subject, tag, status and time', { s
   await rows.nth(2).waitFor()
   await page.getByRole('rowheader', { name: '(no subject)' }).waitFor()
   await page.locator('tbody').getByText('Bounced', { exact: true }).waitFor()
-  await page.locator('tbody').getByText('1 delivered, 1 bounced', { exact: true }).waitFor()
+  await page.locator('tbody').getByText('1 delivered', { exact: true }).waitFor()
+  await page.locator('tbody').getByText('1 bounced', { exact: true }).waitFor()
   await expectPresentable(t, dashboard, 'the list of emails')
 
   const expectRows = async (count: number): Promise<void> => {

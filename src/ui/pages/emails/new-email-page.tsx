@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { asApiError } from '../../api/api-error.ts'
+import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -13,7 +13,9 @@ import { readExactText, readFutureTime, readLines, readText } from '../../compon
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
+import { Note } from '../../components/values.tsx'
 import { DomainField, type FoundDomains, findDomains } from './domain-field.tsx'
+import { toSuppression } from './suppression-links.tsx'
 import { readTemplateData, TemplateFields } from './template-fields.tsx'
 
 type EmailRequest = components['schemas']['EmailRequest']
@@ -49,11 +51,14 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   const [, navigate] = useLocation()
   // Until an answer comes, a further attempt has the same key, so the server does not send twice what it accepted.
   const key = useRef(crypto.randomUUID())
+  const [suppressed, setSuppressed] = useState<readonly string[]>([])
   const send = async (values: FormData): Promise<void> => {
     const params = { header: { 'Idempotency-Key': key.current } }
     const sending = unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) }))
     const { id } = await sending.catch((error: unknown) => {
-      if (asApiError(error).status !== 0) key.current = crypto.randomUUID()
+      const refusal = asApiError(error)
+      if (refusal.status !== 0) key.current = crypto.randomUUID()
+      setSuppressed(listSuppressed(refusal))
       throw error
     })
     notify('The email is accepted.')
@@ -61,6 +66,7 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   }
   return (
     <Form onSubmit={send}>
+      <SuppressedNote addresses={suppressed} />
       <div class="field-pair">
         <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
         <DomainField domains={domains} />
@@ -82,6 +88,32 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
         </ButtonLink>
       </FormActions>
     </Form>
+  )
+}
+
+/** Returns the recipients because of which nothing was sent. */
+function listSuppressed({ code, details }: ApiError): readonly string[] {
+  const { suppressed } = details
+  if (code !== 'all_recipients_suppressed' || !Array.isArray(suppressed)) return []
+  return suppressed.filter((address) => typeof address === 'string')
+}
+
+/** Addresses that the note names. */
+const MAX_NAMED = 10
+
+function SuppressedNote({ addresses }: { readonly addresses: readonly string[] }): VNode | null {
+  if (addresses.length === 0) return null
+  return (
+    <Note tone="warn" title="Nothing was sent, because each address is on the suppression list">
+      <ul>
+        {addresses.slice(0, MAX_NAMED).map((address) => (
+          <li key={address}>
+            <Link href={toSuppression(address)}>Show the entry of {address}</Link>
+          </li>
+        ))}
+      </ul>
+      <p>The entry says why. You can remove it there if the address works and its owner wants your email.</p>
+    </Note>
   )
 }
 

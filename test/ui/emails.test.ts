@@ -140,6 +140,7 @@ t.test('a bounce leads to the entry of the suppression list, which can be undone
   await dashboard.open('/emails?status=bounced')
   await page.getByRole('link', { name: 'Hello' }).click()
 
+  await dashboard.open('/emails')
   await compose(page, 'Again', ['gone@b.test'])
   await page.getByRole('button', { name: 'Send the email' }).click()
   await page.getByText('Nothing was sent, because each address is on the suppression list').waitFor()

@@ -4,7 +4,7 @@
  */
 import type { VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { Link, useLocation } from 'wouter-preact'
+import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../api/client.ts'
 import { mayOperate } from '../api/session-state.ts'
 import { useLoad } from '../api/use-load.ts'
@@ -29,13 +29,9 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
   const found = useLoad(() => (isLong ? findAll(text) : Promise.resolve(nothing)), [text])
   const results = isLong ? (found.data ?? nothing) : nothing
   const body = useRef<HTMLDivElement>(null)
-  const [, navigate] = useLocation()
   const openFirst = (event: SubmitEvent): void => {
     event.preventDefault()
-    const first = linksIn(body.current)[0]?.getAttribute('href')
-    if (first === null || first === undefined) return
-    onClose()
-    navigate(first, { replace: false })
+    linksIn(body.current)[0]?.click()
   }
   return (
     <Dialog title="Search" onClose={onClose} wide>

@@ -64,7 +64,10 @@ t.test('everything is found from one field, by keyboard alone', { skip }, async 
   await page.setViewportSize({ width: 360, height: 700 })
   await page.getByRole('button', { name: 'Search', exact: true }).first().click()
   await field.fill('bob@b.test')
-  await dialog.getByRole('link', { name: /^bob@b\.test/ }).first().waitFor()
+  await dialog
+    .getByRole('link', { name: /^bob@b\.test/ })
+    .first()
+    .waitFor()
   await expectPresentable(t, dashboard, 'the search on a phone')
   t.same(dashboard.faults, [])
 })

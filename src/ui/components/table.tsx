@@ -68,7 +68,12 @@ function Heading<Row>({ column: { title, kind, sortable = false }, sorting }: He
   return (
     <th scope="col" class={cellClass(kind)} aria-sort={isSorted ? 'other' : undefined}>
       {sortable && sorting !== undefined ? (
-        <button type="button" class="sort-button" aria-label={`Sort by: ${title}`} onClick={() => sorting.onSort(title)}>
+        <button
+          type="button"
+          class="sort-button"
+          aria-label={`Sort by: ${title}`}
+          onClick={() => sorting.onSort(title)}
+        >
           {title}
           <span aria-hidden="true">{isSorted ? ' ▾' : ' ▿'}</span>
         </button>

@@ -29,13 +29,18 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
   const found = useLoad(() => (isLong ? findAll(text) : Promise.resolve(nothing)), [text])
   const results = isLong ? (found.data ?? nothing) : nothing
   const body = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const walkInBody = (event: KeyboardEvent): void => walk(event, body.current)
+    document.addEventListener('keydown', walkInBody)
+    return () => document.removeEventListener('keydown', walkInBody)
+  }, [])
   const openFirst = (event: SubmitEvent): void => {
     event.preventDefault()
     linksIn(body.current)[0]?.click()
   }
   return (
     <Dialog title="Search" onClose={onClose} wide>
-      <div ref={body} class="search" onKeyDown={(event) => walk(event, body.current)}>
+      <div ref={body} class="search">
         <form onSubmit={openFirst}>
           <SearchField onInput={setTyped} />
         </form>
@@ -203,7 +208,7 @@ function linksIn(element: HTMLElement | null): readonly HTMLElement[] {
 function walk(event: KeyboardEvent, body: HTMLElement | null): void {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const places = [body?.querySelector<HTMLElement>('.search-field') ?? null, ...linksIn(body)]
-  const at = places.findIndex((place) => place === document.activeElement)
+  const at = places.findIndex((place) => place?.matches(':focus') ?? false)
   const next = places[at + (event.key === 'ArrowDown' ? 1 : -1)]
   if (at === -1 || next === null || next === undefined) return
   event.preventDefault()

@@ -1,4 +1,4 @@
-/** Where a result of the search leads, and where all results of its kind are. */
+/** Makes the links of the search: to a result, and to the list with all results of its kind. */
 import type { components } from '../api/session-schema.d.ts'
 
 export type FoundGroup = components['schemas']['FoundGroup']

@@ -1,4 +1,4 @@
-/** Whether the search over everything is open, and the keys that open it. */
+/** Says that the search over everything is open, and opens it by keys. */
 import { signal } from '@preact/signals'
 
 export const searchOpen = signal(false)

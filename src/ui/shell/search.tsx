@@ -14,7 +14,9 @@ export function SearchButton(): VNode | null {
   return (
     <button type="button" class="search-button" aria-keyshortcuts="/ Control+K" onClick={open}>
       <span>Search</span>
-      <kbd aria-hidden="true">/</kbd>
+      <span class="search-key" aria-hidden="true">
+        /
+      </span>
     </button>
   )
 }

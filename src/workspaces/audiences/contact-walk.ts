@@ -17,7 +17,7 @@ import type { Contact } from './contacts.js'
 
 /** `suppressed` means that the address is on the suppression list. */
 export const contactStates = ['subscribed', 'unsubscribed', 'suppressed'] as const
-export type ContactState = (typeof contactStates)[number]
+type ContactState = (typeof contactStates)[number]
 
 /** Null fields match any contact. */
 export interface ContactWalk extends ContactFilter {

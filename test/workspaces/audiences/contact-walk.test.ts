@@ -41,19 +41,26 @@ t.test('pages have each contact once, newest first', async (t) => {
     found,
     numbers.filter((id) => id.includes('77')),
   )
-  t.same(await walkContacts(read, { ...all, workspaceId: 'other' }, { before: TOP, limit: 5 }), { contacts: [], next: null })
+  t.same(await walkContacts(read, { ...all, workspaceId: 'other' }, { before: TOP, limit: 5 }), {
+    contacts: [],
+    next: null,
+  })
 })
 
-t.test('the few unsubscribed are found along an index of their own', { skip: skipOnPostgres(plansOfSqlite) }, async (t) => {
-  const places = new Set<string>()
-  const readAndExplain: Read = async (sql, parameters) => {
-    const plan = await read<{ detail: string }>(`explain query plan ${sql}`, parameters)
-    for (const { detail } of plan) places.add(/INDEX (\w+)/.exec(detail)?.[1] ?? detail)
-    return read(sql, parameters)
-  }
-  for (const audienceId of [null, 'aud']) {
-    const walk = { ...all, audienceId, state: 'unsubscribed' as const }
-    t.equal((await walkContacts(readAndExplain, walk, { before: TOP, limit: 50 })).contacts.length, 6)
-  }
-  t.same([...places].toSorted(), ['contacts_of_audience_unsubscribed', 'contacts_unsubscribed'])
-})
+t.test(
+  'the few unsubscribed are found along an index of their own',
+  { skip: skipOnPostgres(plansOfSqlite) },
+  async (t) => {
+    const places = new Set<string>()
+    const readAndExplain: Read = async (sql, parameters) => {
+      const plan = await read<{ detail: string }>(`explain query plan ${sql}`, parameters)
+      for (const { detail } of plan) places.add(/INDEX (\w+)/.exec(detail)?.[1] ?? detail)
+      return read(sql, parameters)
+    }
+    for (const audienceId of [null, 'aud']) {
+      const walk = { ...all, audienceId, state: 'unsubscribed' as const }
+      t.equal((await walkContacts(readAndExplain, walk, { before: TOP, limit: 50 })).contacts.length, 6)
+    }
+    t.same([...places].toSorted(), ['contacts_of_audience_unsubscribed', 'contacts_unsubscribed'])
+  },
+)

@@ -54,8 +54,8 @@ export async function explain({ words, options, database }: Call): Promise<Answe
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
-  const told = await tellLines(read, lookup, story)
-  const lines = [...told, ...(options['transcript'] === true ? transcripts : [])]
+  const history = await tellLines(read, lookup, story)
+  const lines = [...history, ...(options['transcript'] === true ? transcripts : [])]
   return { json: await readRecord(options, read, lookup), lines }
 }
 
@@ -112,8 +112,8 @@ export async function sendTestMessage(call: Call, message: TestMessage): Promise
   const story = await waitForFirstAttempt(call, database, lookup)
   const isServed = isDataFolderHeld(call.config.service.data_dir)
   const json = await readRecord(call.options, database.read, lookup)
-  const told = await tellLines(database.read, lookup, story)
-  const lines = [...told, ...nextLines(story, isServed)]
+  const history = await tellLines(database.read, lookup, story)
+  const lines = [...history, ...nextLines(story, isServed)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 

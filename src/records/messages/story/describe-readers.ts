@@ -60,7 +60,9 @@ function describeClicks(clicks: readonly StoryEvent[], shared: readonly string[]
     sentences: [
       link,
       ...(click.data['machine'] === true ? [BY_PROGRAM] : shared),
-      ...(place === MAX_LINKS - 1 && rest > 0 ? [`The events have ${rest} more ${rest === 1 ? 'link' : 'links'}.`] : []),
+      ...(place === MAX_LINKS - 1 && rest > 0
+        ? [`The events have ${rest} more ${rest === 1 ? 'link' : 'links'}.`]
+        : []),
     ],
   }))
 }
@@ -71,7 +73,12 @@ function describeComplaint(event: StoryEvent): ReaderStep {
 }
 
 function describeUnsubscription(event: StoryEvent): ReaderStep {
-  return { kind: 'unsubscribed', at: event.at, title: 'Unsubscribed', sentences: ['The recipient wants no more such email.'] }
+  return {
+    kind: 'unsubscribed',
+    at: event.at,
+    title: 'Unsubscribed',
+    sentences: ['The recipient wants no more such email.'],
+  }
 }
 
 function textOf({ data }: StoryEvent, name: string): string | null {

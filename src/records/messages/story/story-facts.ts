@@ -37,7 +37,7 @@ export interface StoryFacts {
 export const noFacts: StoryFacts = { events: [], suppressions: null }
 
 /** The types of events that attempts do not tell. */
-const toldTypes = [
+const storyTypes = [
   'email.suppressed',
   'email.bounced',
   'email.failed',
@@ -55,7 +55,7 @@ const ADDRESS_STEP = 100
 
 export async function readStoryFacts(read: Read, workspaceId: string, email: EmailDetails): Promise<StoryFacts> {
   const events: StoryEvent[] = []
-  for (const type of toldTypes) {
+  for (const type of storyTypes) {
     const filter = { workspaceId, emailId: email.id, type }
     const found = await listEvents(read, filter, { order: 'asc', limit: MAX_EVENTS })
     events.push(

@@ -10,7 +10,10 @@ interface LineOptions {
   readonly adviseOnHold?: (recipient: RecipientDetails) => string
 }
 
-export function storyLines(email: EmailDetails, { facts = noFacts, adviseOnHold = () => '' }: LineOptions = {}): string[] {
+export function storyLines(
+  email: EmailDetails,
+  { facts = noFacts, adviseOnHold = () => '' }: LineOptions = {},
+): string[] {
   return [
     `${email.id}  ${email.status}`,
     `  from        ${email.from}`,
@@ -30,7 +33,10 @@ function describeCounts({ recipient_counts: counts, recipients }: EmailDetails):
   return [`  recipients  ${states.map(([state, count]) => `${count} ${state}`).join(', ')}`]
 }
 
-function recipientLines({ recipient, steps, next }: RecipientStory, adviseOnHold: (one: RecipientDetails) => string): string[] {
+function recipientLines(
+  { recipient, steps, next }: RecipientStory,
+  adviseOnHold: (one: RecipientDetails) => string,
+): string[] {
   const hint = recipient.held ? adviseOnHold(recipient) : ''
   return [
     '',

@@ -9,7 +9,7 @@ import { describeLaterReport, describeNext, type TimedText } from './describe-ne
 import { describeReaders } from './describe-readers.js'
 import type { KnownSuppression, StoryEvent, StoryFacts } from './story-facts.js'
 
-export type StepKind =
+type StepKind =
   | 'accepted'
   | 'not-sent'
   | 'attempt'
@@ -185,7 +185,9 @@ function tellEnd({ recipient, events }: Subject): StoryStep[] {
   if (!isEnded || (last !== undefined && last.outcome !== 'deferred')) return []
   const at = events.findLast(({ type }) => type === `email.${status}`)?.at ?? null
   if (status === 'suppressed') {
-    const sentences = ['The address came onto the suppression list while the email waited, so Posthorn does not try again.']
+    const sentences = [
+      'The address came onto the suppression list while the email waited, so Posthorn does not try again.',
+    ]
     return [toStep({ kind: 'ended', at, title: 'Suppressed', sentences })]
   }
   const reply = last === undefined && response !== null ? [response] : []

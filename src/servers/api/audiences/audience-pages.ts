@@ -33,7 +33,9 @@ const query = z
       .max(MAX_SEARCH, searchRule)
       .regex(/^[^\p{Cc}\p{Cs}]*$/u, searchRule)
       .optional()
-      .meta({ description: 'Part of the address or of the name, in any case. Addresses that begin with it are first.' }),
+      .meta({
+        description: 'Part of the address or of the name, in any case. Addresses that begin with it are first.',
+      }),
     state: z.enum(contactStates).optional().meta({ description: 'Only contacts in this state.' }),
     sort: z.enum(['newest', 'address']).optional().meta({ description: 'The order. Default: newest.' }),
   })
@@ -105,10 +107,10 @@ interface FoundContacts {
 async function findContacts(
   read: Read,
   filter: ContactFilter,
-  { search = '', state: wanted, sort = 'newest', cursor, limit }: Query,
+  { search = '', state: requested, sort = 'newest', cursor, limit }: Query,
 ): Promise<FoundContacts> {
   const part = search.trim()
-  const state = wanted ?? null
+  const state = requested ?? null
   const byId = cursor?.includes(' ') === false ? cursor : undefined
   if (part === '' && state === null && sort === 'newest') {
     const rows = await listContactsBefore(read, filter, byId ?? MAX_ID, limit + 1)

@@ -97,7 +97,15 @@ export function searchRoute({ read }: { readonly read: Read }): Route {
 }
 
 function toSearch(filters: Omit<Query, 'limit' | 'cursor'>): Omit<Parameters<typeof searchEmails>[1], 'workspaceId'> {
-  const { status = null, domain = null, recipient = null, subject = null, from = null, to = null, text = null } = filters
+  const {
+    status = null,
+    domain = null,
+    recipient = null,
+    subject = null,
+    from = null,
+    to = null,
+    text = null,
+  } = filters
   const { broadcast_id: broadcastId = null, tag_name: tagName = null, tag_value: tagValue = null } = filters
   return { status, domain, recipient, subject, text, from, to, broadcastId, tagName, tagValue }
 }

@@ -1,15 +1,19 @@
 /** The story of an email as it is shown over HTTP: its record, and what happened to each recipient, step by step. */
 import { z } from 'zod'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { type EmailDetails, readEmailDetails } from '../../../records/messages/email-details.js'
 import { readStoryFacts } from '../../../records/messages/story/story-facts.js'
 import { storyLines } from '../../../records/messages/story/story-lines.js'
 import { type RecipientStory, type StoryStep, tellStory } from '../../../records/messages/story/tell-story.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { attempt, emailFields, recipientStatus } from './email-record.js'
 
 const timedText = z
-  .strictObject({ before: z.string(), at: timestamp.nullable(), after: z.string() })
+  .strictObject({
+    before: z.string().meta({ example: 'next attempt ' }),
+    at: timestamp.nullable(),
+    after: z.string().meta({ example: '' }),
+  })
   .meta({ id: 'TimedText', description: 'A sentence: `before`, the moment `at`, `after`.' })
 
 const kinds = [
@@ -30,9 +34,7 @@ const step = z
     kind: z.enum(kinds).meta({ example: 'attempt' }),
     at: timestamp.nullable().meta({ description: 'Null if the time is not known.' }),
     title: z.string().meta({ example: 'Attempt 1: bounced' }),
-    sentences: z
-      .array(z.string())
-      .meta({ example: ['The mailbox does not exist.', 'Posthorn does not try again.'] }),
+    sentences: z.array(z.string()).meta({ example: ['The mailbox does not exist.', 'Posthorn does not try again.'] }),
     attempt: attempt.nullable().meta({ description: 'Only steps of the kind `attempt` have it.' }),
     suppression_id: z
       .string()
@@ -59,7 +61,7 @@ const storyFields = {
   text: z.string().meta({ description: 'The same as lines of text, with times in UTC.', example: '01a1…  delivered' }),
 }
 
-export const recipientStory = z.object(recipientFields).meta({ id: 'RecipientStory' })
+const recipientStory = z.object(recipientFields).meta({ id: 'RecipientStory' })
 export const emailStory = z.object({ ...storyFields, recipients: z.array(recipientStory) }).meta({ id: 'EmailStory' })
 
 /** What members may do with a waiting recipient. Only sessions can do it. */

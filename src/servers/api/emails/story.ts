@@ -54,7 +54,9 @@ export function storyPageRoute({ read }: { readonly read: Read }): Route {
 }
 
 /** An entry that is being attempted, or that waits for a paused broadcast, has no time. */
-function listActs({ recipient: { status, held_by, next_attempt_at } }: RecipientStory): ('hold' | 'release' | 'retry')[] {
+function listActs({
+  recipient: { status, held_by, next_attempt_at },
+}: RecipientStory): ('hold' | 'release' | 'retry')[] {
   if (held_by === 'operator' || held_by === 'rule' || next_attempt_at === null) return []
   const hold = held_by === 'workspace' ? ('release' as const) : ('hold' as const)
   return status === 'scheduled' ? [hold] : [hold, 'retry']

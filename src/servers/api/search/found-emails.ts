@@ -7,9 +7,10 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { listEvents } from '../../../records/events/event-list.js'
 import { type Email, emailById } from '../../../records/messages/email/email.js'
+import type { RecipientCountColumn } from '../../../records/messages/email/recipient-counts.js'
 import { searchEmails } from '../../../records/messages/email-search.js'
 
-type FoundEmail = Pick<Email, 'id' | 'subject' | 'to_emails' | 'status' | 'created_at'>
+export type FoundEmail = Pick<Email, 'id' | 'subject' | 'to_emails' | 'status' | 'created_at' | RecipientCountColumn>
 
 interface FoundEmails {
   readonly emails: readonly FoundEmail[]
@@ -39,7 +40,11 @@ export async function findEmails(read: Read, { workspaceId, text, limit }: Email
   if (sent.length > 0) return { emails: sent.slice(0, limit), hasMore: sent.length > limit, isPartial: false }
   const search = { ...anyEmail, workspaceId, text }
   const { emails, next } = await searchEmails(read, search, { after: undefined, limit })
-  return { emails, hasMore: next !== null && emails.length === limit, isPartial: next !== null && emails.length < limit }
+  return {
+    emails,
+    hasMore: next !== null && emails.length === limit,
+    isPartial: next !== null && emails.length < limit,
+  }
 }
 
 const anyEmail = {

@@ -9,6 +9,7 @@ import { tryParseForeignAddress } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
+import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { inboundById } from '../../../records/messages/inbound/inbound-email.js'
 import { listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
@@ -19,7 +20,7 @@ import { searchDomains } from '../../../workspaces/domains/domain-search.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import { findEmails } from './found-emails.js'
+import { type FoundEmail, findEmails } from './found-emails.js'
 
 /** Items of each kind. */
 const MAX_ITEMS = 5
@@ -80,9 +81,7 @@ export function searchAllRoute({ read }: { readonly read: Read }): Route {
     refusals: [],
     run: async ({ principal: { workspaceId }, query: { text } }) => {
       const search = { workspaceId, text }
-      const results = await Promise.all(
-        finders.map(async ([name, find]) => ({ name, ...(await find(read, search)) })),
-      )
+      const results = await Promise.all(finders.map(async ([name, find]) => ({ name, ...(await find(read, search)) })))
       return json(200, {
         data: results.filter(({ items }) => items.length > 0).map(toGroup),
         notes: results.flatMap(({ note = null }) => (note === null ? [] : [note])),
@@ -107,14 +106,22 @@ const finders: readonly (readonly [Group['kind'], Find])[] = [
 
 async function findSent(read: Read, search: Search): Promise<Found> {
   const { emails, hasMore, isPartial } = await findEmails(read, { ...search, limit: MAX_ITEMS })
-  const items = emails.map(({ id, subject, to_emails, status, created_at }) => ({
-    ...{ id, title: subject, note: `to ${parseJson(to_emails)[0] ?? 'hidden recipients'}`, status },
-    at: formatTimestamp(created_at),
+  const items = emails.map((email) => ({
+    ...{ id: email.id, title: email.subject, note: describeRecipients(email), status: email.status },
+    at: formatTimestamp(email.created_at),
   }))
   const note = isPartial
     ? 'Subjects and parts of addresses were compared with the newest emails that belong to no broadcast. A complete address finds all of its emails.'
     : null
   return { items, hasMore, note }
+}
+
+/** Names the first recipient, and counts the outcomes if they differ, because the status is that of one recipient. */
+function describeRecipients(email: FoundEmail): string {
+  const [first = 'hidden recipients', ...others] = parseJson(email.to_emails)
+  const states = Object.entries(toRecipientCounts(email)).filter(([, count]) => count > 0)
+  const counts = states.length < 2 ? '' : ` (${states.map(([state, count]) => `${count} ${state}`).join(', ')})`
+  return `to ${first}${others.length === 0 ? '' : ` and ${others.length} more`}${counts}`
 }
 
 async function findPeople(read: Read, { workspaceId, text }: Search): Promise<Found> {

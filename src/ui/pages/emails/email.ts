@@ -22,7 +22,9 @@ export function titleOf({ subject }: { readonly subject: string }): string {
 type Counted = Pick<FoundEmail, 'recipient_counts'>
 
 /** Returns the states that any recipient has, with the number of recipients in each. */
-export function listStates({ recipient_counts: counts }: Counted): readonly (readonly [state: string, count: number])[] {
+export function listStates({
+  recipient_counts: counts,
+}: Counted): readonly (readonly [state: string, count: number])[] {
   return Object.entries(counts).filter(([, count]) => count > 0)
 }
 

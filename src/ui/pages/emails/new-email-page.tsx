@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { type ApiError, asApiError } from '../../api/api-error.ts'
+import { asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -13,9 +13,8 @@ import { readExactText, readFutureTime, readLines, readText } from '../../compon
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
-import { Note } from '../../components/values.tsx'
 import { DomainField, type FoundDomains, findDomains } from './domain-field.tsx'
-import { toSuppression } from './suppression-links.tsx'
+import { listSuppressed, SuppressedNote } from './suppressed-note.tsx'
 import { readTemplateData, TemplateFields } from './template-fields.tsx'
 
 type EmailRequest = components['schemas']['EmailRequest']
@@ -52,15 +51,16 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   // Until an answer comes, a further attempt has the same key, so the server does not send twice what it accepted.
   const key = useRef(crypto.randomUUID())
   const [suppressed, setSuppressed] = useState<readonly string[]>([])
+  const explainRefusal = (error: unknown): never => {
+    const refusal = asApiError(error)
+    if (refusal.status !== 0) key.current = crypto.randomUUID()
+    setSuppressed(listSuppressed(refusal))
+    throw error
+  }
   const send = async (values: FormData): Promise<void> => {
     const params = { header: { 'Idempotency-Key': key.current } }
     const sending = unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) }))
-    const { id } = await sending.catch((error: unknown) => {
-      const refusal = asApiError(error)
-      if (refusal.status !== 0) key.current = crypto.randomUUID()
-      setSuppressed(listSuppressed(refusal))
-      throw error
-    })
+    const { id } = await sending.catch(explainRefusal)
     notify('The email is accepted.')
     navigate(`/emails/${id}`)
   }
@@ -81,39 +81,19 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
         optional
         hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
-      <FormActions>
-        <SubmitButton>Send the email</SubmitButton>
-        <ButtonLink href="/emails" tone="quiet">
-          Cancel
-        </ButtonLink>
-      </FormActions>
+      <SendActions />
     </Form>
   )
 }
 
-/** Returns the recipients because of which nothing was sent. */
-function listSuppressed({ code, details }: ApiError): readonly string[] {
-  const { suppressed } = details
-  if (code !== 'all_recipients_suppressed' || !Array.isArray(suppressed)) return []
-  return suppressed.filter((address) => typeof address === 'string')
-}
-
-/** Addresses that the note names. */
-const MAX_NAMED = 10
-
-function SuppressedNote({ addresses }: { readonly addresses: readonly string[] }): VNode | null {
-  if (addresses.length === 0) return null
+function SendActions(): VNode {
   return (
-    <Note tone="warn" title="Nothing was sent, because each address is on the suppression list">
-      <ul>
-        {addresses.slice(0, MAX_NAMED).map((address) => (
-          <li key={address}>
-            <Link href={toSuppression(address)}>Show the entry of {address}</Link>
-          </li>
-        ))}
-      </ul>
-      <p>The entry says why. You can remove it there if the address works and its owner wants your email.</p>
-    </Note>
+    <FormActions>
+      <SubmitButton>Send the email</SubmitButton>
+      <ButtonLink href="/emails" tone="quiet">
+        Cancel
+      </ButtonLink>
+    </FormActions>
   )
 }
 

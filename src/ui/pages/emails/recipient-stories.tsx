@@ -99,7 +99,11 @@ function StepDetails({ step, recipient, onChanged }: TimelineProps & { readonly 
   )
 }
 
-function AttemptDetails({ attempt: { mx, tls, response, duration_ms: duration } }: { readonly attempt: Attempt }): VNode {
+function AttemptDetails({
+  attempt: { mx, tls, response, duration_ms: duration },
+}: {
+  readonly attempt: Attempt
+}): VNode {
   const way = mx === null ? 'No host was reached' : `${mx}, ${tls === null ? 'without TLS' : `over ${tls}`}`
   return (
     <>

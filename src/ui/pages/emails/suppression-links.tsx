@@ -34,9 +34,9 @@ export function SuppressionLinks({ id, address, onRemoved }: SuppressionLinksPro
           onClose={() => setAsking(false)}
         >
           <p>
-            The address leaves the suppression list, so later email is sent to it. This email is not sent again. Addresses
-            that bounced or complained harm your reputation, so be sure that the address works and that its owner wants
-            your email.
+            The address leaves the suppression list, so later email is sent to it. This email is not sent again.
+            Addresses that bounced or complained harm your reputation, so be sure that the address works and that its
+            owner wants your email.
           </p>
         </ConfirmDialog>
       ) : null}

@@ -157,7 +157,8 @@ async function loadSuppressions(
     ...(reason === undefined ? {} : { reason }),
     ...(position === undefined ? {} : { cursor: position }),
   }
-  if (email === '' && get('sort') !== 'address') return toCursorPage(await unwrap(api.GET('/v1/suppressions', { params: { query } })))
+  if (email === '' && get('sort') !== 'address')
+    return toCursorPage(await unwrap(api.GET('/v1/suppressions', { params: { query } })))
   const params = { query: { ...query, ...(email === '' ? {} : { email }) } }
   return toCursorPage(await unwrap(sessionApi.GET('/ui/api/suppressions', { params })))
 }

@@ -68,7 +68,10 @@ t.test('an address that was suppressed before', async (t) => {
     'Accepted | Posthorn accepted the email from app@a.test.',
     'Not sent, because the address is suppressed | The address is on the suppression list because mail to it bounced permanently.',
   ])
-  t.match(linesOf(email, unlisted(suppressed)).at(-1), / because its owner unsubscribed\. \| It is no longer on the list/)
+  t.match(
+    linesOf(email, unlisted(suppressed)).at(-1),
+    / because its owner unsubscribed\. \| It is no longer on the list/,
+  )
   t.match(linesOf(email, noFacts).at(-1), /\| The address was on the suppression list\.$/)
 })
 
@@ -79,12 +82,18 @@ t.test('attempts that are tried again, and the end of a message that no attempt 
     /^Attempt 1: deferred \| .*\(greylisting\)\. \| Posthorn tries again later\.$/,
   ])
   const ended = emailWith({ status: 'failed', reason: 'operator', attempts: [later], last_response: '450 later' })
-  t.match(linesOf(ended, unlisted(event('email.failed', 3))).at(-1), 'Failed | The operator removed the message from the queue.')
+  t.match(
+    linesOf(ended, unlisted(event('email.failed', 3))).at(-1),
+    'Failed | The operator removed the message from the queue.',
+  )
   const expired = emailWith({ status: 'bounced', reason: 'expired', attempts: [later] })
   t.match(linesOf(expired, unlisted())[2], /^Bounced \| Every attempt failed/)
   const never = emailWith({ status: 'failed', reason: 'dns', last_response: 'no such domain' })
   t.equal(linesOf(never, unlisted()).at(-1), 'Failed | no such domain | DNS gave no answer.')
-  t.match(linesOf(emailWith({ status: 'suppressed', attempts: [later] }), withEntry()), { 2: /^Suppressed \|/, 3: /^This/ })
+  t.match(linesOf(emailWith({ status: 'suppressed', attempts: [later] }), withEntry()), {
+    2: /^Suppressed \|/,
+    3: /^This/,
+  })
   t.match(linesOf(emailWith({ status: 'cancelled' }), unlisted()).at(-1), /^Cancelled \|/)
   const scheduled = { ...emailWith({ status: 'scheduled' }), scheduled_for: time(9) }
   t.match(linesOf(scheduled, unlisted())[0], /was to wait for the time that its sender has set\.$/)
@@ -120,6 +129,9 @@ t.test('readers and late reports are told in the order of time', async (t) => {
 })
 
 t.test('an open of a message that several recipients have is told with that doubt', async (t) => {
-  const email = emailWith({ status: 'delivered', attempts: [attempt], last_response: '250 ok' }, { email: 'eve@b.test', status: 'delivered' })
+  const email = emailWith(
+    { status: 'delivered', attempts: [attempt], last_response: '250 ok' },
+    { email: 'eve@b.test', status: 'delivered' },
+  )
   t.match(linesOf(email, unlisted(event('email.opened', 4)))[2], /^Opened \| All recipients got the same message/)
 })

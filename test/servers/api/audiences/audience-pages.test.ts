@@ -70,7 +70,19 @@ t.test('any part of an address or a name is found, those that begin with it firs
     ['nn', [], ['Anna@b.test', 'ann@b.test', 'ann@b.test', 'carl@b.test', 'änne@b.test']],
     ['ann', ['ann@b.test', 'ann@b.test', 'Anna@b.test'], ['carl@b.test']],
     ['ann Öhm', [], ['carl@b.test']],
-    ['B.TEST', [], [...new Array<string>(2).fill('ann@b.test'), 'Anna@b.test', 'an@b.test', 'andy@b.test', 'bob@b.test', 'carl@b.test', 'änne@b.test']],
+    [
+      'B.TEST',
+      [],
+      [
+        ...new Array<string>(2).fill('ann@b.test'),
+        'Anna@b.test',
+        'an@b.test',
+        'andy@b.test',
+        'bob@b.test',
+        'carl@b.test',
+        'änne@b.test',
+      ],
+    ],
   ]
   for (const [search, first, others] of rows) {
     for (const limit of ['1', '2', '3', '50']) {
@@ -100,7 +112,10 @@ t.test('contacts are found by their state, and a suppressed address says why', a
 
 t.test('the order of addresses has every contact once', async (t) => {
   const found = await listAll({ sort: 'address', limit: '3' })
-  t.same(found.map((address) => address.toLowerCase()), found.map((address) => address.toLowerCase()).toSorted())
+  t.same(
+    found.map((address) => address.toLowerCase()),
+    found.map((address) => address.toLowerCase()).toSorted(),
+  )
   t.equal(found.length, 8)
   const refused = await browser.ask('GET', '/contacts?sort=address&search=a')
   t.match([refused.status, refused.json()], [400, { error: { details: { errors: [{ field: 'sort' }] } } }])

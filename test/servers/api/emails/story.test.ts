@@ -11,7 +11,9 @@ interface Story {
 }
 
 t.test('a bounce leads to the entry that it has made, and an address that was suppressed to its own', async (t) => {
-  const sink = await openSink({ script: { rcpt: ({ line }) => (line.includes('gone@') ? '550 5.1.1 no such user' : '250 ok') } })
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('gone@') ? '550 5.1.1 no such user' : '250 ok') },
+  })
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const send = async (...to: readonly string[]): Promise<string> => {
@@ -32,7 +34,10 @@ t.test('a bounce leads to the entry that it has made, and an address that was su
     ],
   })
   const [, gone] = answer.json<Story>().recipients
-  t.same(gone?.steps.map(({ kind }) => kind), ['accepted', 'attempt', 'suppressed'])
+  t.same(
+    gone?.steps.map(({ kind }) => kind),
+    ['accepted', 'attempt', 'suppressed'],
+  )
   const [entry] = await app.rows<{ id: string }>('select id from suppressions')
   t.equal(gone?.steps.at(-1)?.suppression_id, entry?.id)
   const { text } = answer.json<Story>()

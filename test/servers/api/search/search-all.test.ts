@@ -45,9 +45,21 @@ await app.rest('POST', '/v1/suppressions', { body: { email: 'bob@b.test', reason
 
 t.test('emails are found by address, subject, id and Message-ID', async (t) => {
   const [row] = await app.rows<{ message_id: string }>('select message_id from emails where id = ?', invoice)
-  for (const text of ['Invoice 4711', 'voice 47', invoice, `<${row?.message_id ?? ''}>`, row?.message_id ?? '', 'BOB@b.test', 'bob@']) {
+  for (const text of [
+    'Invoice 4711',
+    'voice 47',
+    invoice,
+    `<${row?.message_id ?? ''}>`,
+    row?.message_id ?? '',
+    'BOB@b.test',
+    'bob@',
+  ]) {
     const emails = (await search(text)).data.find(({ kind }) => kind === 'emails')
-    t.match(emails, { items: [{ id: invoice, title: 'Invoice 4711', status: 'delivered', note: 'to bob@b.test' }] }, text)
+    t.match(
+      emails,
+      { items: [{ id: invoice, title: 'Invoice 4711', status: 'delivered', note: 'to bob@b.test' }] },
+      text,
+    )
     t.equal(emails?.items.length, 1, text)
   }
   t.match((await search('eve@b.test')).data, [{ kind: 'emails', items: [{ id: other }] }])
@@ -57,7 +69,9 @@ t.test('contacts, domains and suppressed addresses are found, five of each', asy
   const many = (await search('many')).data.find(({ kind }) => kind === 'contacts')
   t.equal(many?.items.length, 5)
   t.equal(many?.has_more, true)
-  t.match((await search('grace hop')).data, [{ kind: 'contacts', items: [{ title: 'many0@b.test', note: 'Grace Hopper' }] }])
+  t.match((await search('grace hop')).data, [
+    { kind: 'contacts', items: [{ title: 'many0@b.test', note: 'Grace Hopper' }] },
+  ])
   t.match((await search('a.tes')).data.at(-1), { kind: 'domains', items: [{ title: 'a.test', status: 'verified' }] })
   t.match((await search('bob@b.t')).data.at(-1), {
     kind: 'suppressions',

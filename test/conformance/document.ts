@@ -63,6 +63,7 @@ export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) =>
 
 /** Routes that the document does not name. Their permissions and owners: test/servers/api/isolation.test.ts. */
 export const beyond: readonly string[] = [
+  'GET /v1/emails/:id/story',
   'POST /v1/workspaces/:id/transfer',
   'POST /v1/templates/:id/render',
   'POST /v1/audiences/:id/import',

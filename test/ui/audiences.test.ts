@@ -89,7 +89,7 @@ async function addContact(t: Test, page: Page): Promise<void> {
 }
 
 async function searchAndAct(t: Test, page: Page): Promise<void> {
-  await page.getByLabel('Address begins with').fill('B')
+  await page.getByLabel('Part of the address or name').fill('OB@')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('link', { name: 'ann@b.test' }).waitFor({ state: 'detached' })
   await page.getByLabel('Select bob@b.test').check()
@@ -97,7 +97,15 @@ async function searchAndAct(t: Test, page: Page): Promise<void> {
   await page.getByText('1 contact unsubscribed, 0 skipped.').waitFor()
   await page.getByRole('cell', { name: 'Unsubscribed' }).waitFor()
   t.equal(await readFigure(page, 'fact', 'Subscribed'), '1')
+  await page.getByLabel('Part of the address or name').fill('')
+  await page.getByLabel('State', { exact: true }).selectOption('unsubscribed')
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.getByRole('link', { name: 'ann@b.test' }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'bob@b.test' }).waitFor()
   await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByRole('button', { name: 'Sort by: Address' }).click()
+  await page.locator('tbody tr').first().getByRole('link', { name: 'ann@b.test' }).waitFor()
+  await expectPresentable(t, { page }, 'the contacts of an audience in the order of addresses')
   await page.getByRole('link', { name: 'ann@b.test' }).click()
   await page.getByLabel('Last name').fill('Lee')
   await page.getByRole('button', { name: 'Save the contact' }).click()
@@ -149,7 +157,7 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   await page.getByRole('button', { name: 'Next ›' }).click()
   await page.getByText('Page 2').waitFor()
 
-  await page.getByLabel('Address begins with').fill('c000')
+  await page.getByLabel('Part of the address or name').fill('c000')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('button', { name: 'Select this page (10)' }).click()
   await page.getByRole('button', { name: 'Move' }).click()
@@ -159,6 +167,11 @@ t.test('a long import shows its progress, and long lists have pages', { skip }, 
   await page.getByText('10 contacts moved, 0 skipped.').waitFor()
   await page.getByText('No contact found').waitFor()
 
+  const suppressed = { email: 'c0001@b.test', reason: 'manual' }
+  t.equal((await app.rest('POST', '/v1/suppressions', { body: suppressed })).status, 201)
+  await dashboard.open('/contacts?state=suppressed')
+  await page.getByRole('cell', { name: 'Suppressed: added by hand' }).getByRole('link').click()
+  await page.getByRole('rowheader', { name: 'c0001@b.test' }).waitFor()
   await dashboard.open('/contacts?search=c0001')
   await page.getByLabel('Select c0001@b.test').check()
   await page.getByRole('button', { name: 'Delete' }).click()

@@ -50,6 +50,28 @@ function isReason(word: string): word is Reason {
 /** Every reason, in the order of the table. */
 export const reasons = Object.keys(sentences).filter(isReason)
 
+/** What a sender can do where an outcome is final. Other reasons leave nothing to do but to wait or to read the reply. */
+const advice: Readonly<Partial<Record<Reason, string>>> = {
+  'bad-mailbox': 'Ask the recipient for the right address.',
+  'mailbox-disabled': 'Ask the recipient for another address.',
+  'mailbox-full': 'Send it again later, or ask the recipient for another address.',
+  'bad-domain': 'Check the spelling of the domain.',
+  'null-mx': 'Ask the recipient for another address.',
+  'spam-block': "Read the reply for a link to the block list, and check the sender's address and domain there.",
+  'spam-content': 'Change the text and the links of the message, and check that the recipient has asked for it.',
+  content: 'Send it without the attachment or the part that the reply names.',
+  'too-large': 'Send a link in place of the attachment.',
+  authentication: 'Check the records of the sending domain.',
+  'reverse-dns': 'The operator of this service has to set the reverse DNS name of its address.',
+  'sender-rejected': 'Check the sender address and its domain.',
+  'domain-deleted': 'Add the domain again, and send the message again.',
+}
+
+/** One English sentence that says what to do about a final outcome. Null if there is nothing to say. */
+export function adviseOn(reason: Reason): string | null {
+  return advice[reason] ?? null
+}
+
 /** One English sentence for people. */
 export function describeReason(reason: Reason): string {
   return sentences[reason]

@@ -33,6 +33,7 @@ import { listRoute } from '../../servers/api/emails/list.js'
 import { MessageAcceptance } from '../../servers/api/emails/message-acceptance.js'
 import { sendMessageRoute } from '../../servers/api/emails/send-message.js'
 import { rawRoute, showRoute } from '../../servers/api/emails/show.js'
+import { storyRoute } from '../../servers/api/emails/story.js'
 import { eventRoutes } from '../../servers/api/events/events.js'
 import { exportDownloadRoute } from '../../servers/api/exports/download.js'
 import { type ExportDeps, exportRoutes } from '../../servers/api/exports/exports.js'
@@ -118,6 +119,7 @@ export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Mail
     showRoute(reading),
     rawRoute(reading),
     clicksRoute(reading),
+    storyRoute(reading),
     rescheduleRoute(changing),
     cancelRoute(changing),
     ...contactRoutes(parts),

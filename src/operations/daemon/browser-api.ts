@@ -13,7 +13,7 @@ import { templatePageRoutes } from '../../servers/api/content/template-pages.js'
 import { domainSearchRoute } from '../../servers/api/domains/domain-search.js'
 import { queueActRoutes } from '../../servers/api/emails/queue-acts.js'
 import { searchRoute } from '../../servers/api/emails/search.js'
-import { storyRoute } from '../../servers/api/emails/story.js'
+import { storyPageRoute } from '../../servers/api/emails/story.js'
 import { exportViewRoute } from '../../servers/api/exports/export-view.js'
 import type { BrowserApi } from '../../servers/api/http/pipeline/api-app.js'
 import { SessionIdentities } from '../../servers/api/http/pipeline/session-identity.js'
@@ -30,6 +30,7 @@ import { operatorWorkspaceRoutes } from '../../servers/api/operator/workspaces.j
 import { attentionRoute } from '../../servers/api/overview/attention.js'
 import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
+import { searchAllRoute } from '../../servers/api/search/search-all.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
 import { buildExportDeps, type RouteParts } from './api-routes.js'
@@ -62,7 +63,8 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), composing),
     broadcastLinksRoute(read),
     searchRoute(parts),
-    storyRoute(parts),
+    searchAllRoute(parts),
+    storyPageRoute(parts),
     ...queueActRoutes(parts),
   ]
 }

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { isRecord } from '../../base/platform/records.js'
 import { eventTypes } from '../../records/events/payloads.js'
 import { emailStatus } from '../../servers/api/emails/email-record.js'
-import { explainEmail } from './explain-email.js'
 import { defineTool, type Tool } from './tool.js'
 
 const limit = z.int().min(1).max(100).optional().describe('How many items, 1 to 100.')
@@ -14,6 +13,11 @@ const emailId = z
   .regex(/^[\w-]{1,64}$/, 'must be the id of an email')
   .describe('The id of an email.')
 const place = z.strictObject({ limit, offset })
+
+/** Returns the lines of a story, or the answer itself if it has none. */
+function readText(story: unknown): unknown {
+  return isRecord(story) && typeof story['text'] === 'string' ? story['text'] : story
+}
 
 export const readingTools: readonly Tool[] = [
   defineTool({
@@ -40,7 +44,7 @@ export const readingTools: readonly Tool[] = [
     name: 'explain_email',
     description: 'Says in sentences what happened to an email, attempt by attempt, why, and what comes next.',
     input: z.strictObject({ id: emailId }),
-    run: async (api, { id }) => explainEmail(await api.get(`/v1/emails/${id}`)),
+    run: async (api, { id }) => readText(await api.get(`/v1/emails/${id}/story`)),
   }),
   defineTool({
     name: 'list_events',

@@ -33,7 +33,7 @@ import { DOMAIN, type SandboxPaths, sandboxPaths } from './paths.js'
 import { type SubmissionServer, submitBySmtp, throwDiskFull, waitUntilSettled } from './sample.js'
 import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
-import { arrivalLine, guideText, type Sample, screenLines, storyLines } from './terminal-text.js'
+import { arrivalLine, guideText, type Sample, sampleLines, screenLines } from './terminal-text.js'
 
 interface QuickstartOptions {
   readonly folder: string
@@ -139,7 +139,7 @@ async function sendSample(
 ): Promise<Sample> {
   const story = await waitUntilSettled(read, await submit(), clock, signal)
   if (signal.aborted || story.status === 'delivered') return { interfaceName, story }
-  for (const line of storyLines({ interfaceName, story })) print(line)
+  for (const line of sampleLines({ interfaceName, story })) print(line)
   throw new CannotStart(`the sample over ${interfaceName} did not get through, ${paths.log} may say why`)
 }
 

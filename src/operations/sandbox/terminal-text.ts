@@ -3,7 +3,7 @@
 import type { ListenAddress } from '../../base/config/network-values.js'
 import { formatForDisplay } from '../../base/mail/address.js'
 import type { EmailDetails } from '../../records/messages/email-details.js'
-import { emailLines } from '../cli/command/email-lines.js'
+import { storyLines } from '../../records/messages/story/story-lines.js'
 import { quoteForShell } from '../cli/command/shell-word.js'
 import type { SandboxConfig } from './configuration.js'
 import type { SampleDkimVerdict } from './dkim-verdict.js'
@@ -32,8 +32,8 @@ function deliveryLine({ interfaceName, story }: Sample): string {
   return `${story.status}  what was sent over ${interfaceName}${how}`
 }
 
-export function storyLines({ interfaceName, story }: Sample): string[] {
-  const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
+export function sampleLines({ interfaceName, story }: Sample): string[] {
+  const indented = storyLines(story).map((line) => (line === '' ? '' : `  ${line}`))
   return [`How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
 }
 
@@ -95,7 +95,7 @@ export function guideText(guide: Guide): string {
     ...samples.slice(-1).map(({ story }) => posthornCommand(`explain ${story.id}`)),
     posthornCommand('queue list'),
     '',
-    ...samples.flatMap(storyLines),
+    ...samples.flatMap(sampleLines),
   ]
   return lines.map((line) => `${line}\n`).join('')
 }

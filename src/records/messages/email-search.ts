@@ -7,7 +7,7 @@
  *
  * Texts are compared without regard to the case of ASCII letters.
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { containsIgnoringCase, hasNamedValue, textOf } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, type Read } from '../../base/storage/db/prepared.js'
 import { THREAD_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
@@ -49,6 +49,8 @@ export interface EmailSearch {
   readonly recipient: string | null
   /** A part of the subject. */
   readonly subject: string | null
+  /** A part of the address of a recipient, of the subject or of the Message-ID. */
+  readonly text: string | null
   /** The email is from this time or later. */
   readonly from: number | null
   /** The email is from before this time. */
@@ -122,6 +124,11 @@ async function readStep(read: Read, search: EmailSearch, place: Place, limit: nu
   return { found: await rowsOfStep(read, comparing), end }
 }
 
+function hasRecipient(part: unknown): RawBuilder<boolean> {
+  return sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
+    ${containsIgnoringCase('recipients.address', part)})`
+}
+
 type SkipValues = Omit<EmailSearch, 'status'> & Place & { readonly from: number }
 type CompareValues = SkipValues & { readonly endAt: number; readonly endId: string; readonly limit: number }
 
@@ -142,8 +149,9 @@ const endOfStep = prepareFilteredRead<SkipValues>(prepareLongRead)(({ db, slot }
 const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, slot }, condition) => {
   const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
   const [domain, subject, recipient] = [textOf(slot('domain')), textOf(slot('subject')), textOf(slot('recipient'))]
-  const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
-    ${containsIgnoringCase('recipients.address', recipient)})`
+  const text = textOf(slot('text'))
+  const hasText = sql<boolean>`(${containsIgnoringCase('subject', text)} or
+    ${containsIgnoringCase('message_id', text)} or ${hasRecipient(text)})`
   return (
     db
       .selectFrom('emails')
@@ -157,7 +165,8 @@ const rowsOfStep = prepareFilteredRead<CompareValues>(prepareLongRead)(({ db, sl
       .where(sql<boolean>`(${domain} is null or from_domain = ${domain})`)
       .where(sql<boolean>`(${subject} is null or ${containsIgnoringCase('subject', subject)})`)
       .where(sql<boolean>`(${textOf(slot('tagName'))} is null or ${hasTag})`)
-      .where(sql<boolean>`(${recipient} is null or ${hasRecipient})`)
+      .where(sql<boolean>`(${recipient} is null or ${hasRecipient(recipient)})`)
+      .where(sql<boolean>`(${text} is null or ${hasText})`)
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(slot('limit'))

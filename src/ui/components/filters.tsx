@@ -51,7 +51,7 @@ export function Filters({ names, filters, children }: FiltersProps): VNode {
         {children}
         <div class="filters-actions">
           <SubmitButton tone="plain">Filter</SubmitButton>
-          {filters.isFiltered ? (
+          {names.some((name) => filters.get(name) !== '') ? (
             <Button tone="quiet" onClick={clear}>
               Clear
             </Button>

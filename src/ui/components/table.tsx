@@ -10,6 +10,15 @@ export interface Column<Row> {
   readonly show: (row: Row) => ComponentChildren
   /** `number` is aligned to the right. `actions` has buttons and no visible title. */
   readonly kind?: 'text' | 'number' | 'actions'
+  /** True if the server can sort by this column, where `sorting` is given. */
+  readonly sortable?: boolean
+}
+
+/** The order of a list. Each sortable column has one direction, the one that people look for. */
+export interface Sorting {
+  /** The title of the column that decides the order. */
+  readonly by: string
+  readonly onSort: (title: string) => void
 }
 
 interface TableProps<Row> {
@@ -19,19 +28,19 @@ interface TableProps<Row> {
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
   readonly showCaption?: boolean
+  /** Without it, titles are not buttons. */
+  readonly sorting?: Sorting | undefined
 }
 
 /** The first column names the row. */
-export function Table<Row>({ caption, columns, rows, rowKey, showCaption = false }: TableProps<Row>): VNode {
+export function Table<Row>({ caption, columns, rows, rowKey, showCaption = false, sorting }: TableProps<Row>): VNode {
   return (
     <table class="table">
       <caption class={showCaption ? undefined : 'visually-hidden'}>{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ title, kind }) => (
-            <th key={title} scope="col" class={cellClass(kind)}>
-              {kind === 'actions' ? <span class="visually-hidden">{title}</span> : title}
-            </th>
+          {columns.map((column) => (
+            <Heading key={column.title} column={column} sorting={sorting} />
           ))}
         </tr>
       </thead>
@@ -45,6 +54,33 @@ export function Table<Row>({ caption, columns, rows, rowKey, showCaption = false
         ))}
       </tbody>
     </table>
+  )
+}
+
+interface HeadingProps<Row> {
+  readonly column: Column<Row>
+  readonly sorting: Sorting | undefined
+}
+
+function Heading<Row>({ column: { title, kind, sortable = false }, sorting }: HeadingProps<Row>): VNode {
+  const isSorted = sortable && sorting?.by === title
+  const text = kind === 'actions' ? <span class="visually-hidden">{title}</span> : title
+  return (
+    <th scope="col" class={cellClass(kind)} aria-sort={isSorted ? 'other' : undefined}>
+      {sortable && sorting !== undefined ? (
+        <button
+          type="button"
+          class="sort-button"
+          aria-label={`Sort by: ${title}`}
+          onClick={() => sorting.onSort(title)}
+        >
+          {title}
+          <span aria-hidden="true">{isSorted ? ' ▾' : ' ▿'}</span>
+        </button>
+      ) : (
+        text
+      )}
+    </th>
   )
 }
 

@@ -81,7 +81,12 @@ export function Copy({ text, label }: CopyProps): VNode {
 /** Milliseconds for which the button says that it has copied. */
 const SHOWS_COPIED = 2_000
 
-export function CopyButton({ text, label }: CopyProps): VNode {
+interface CopyButtonProps extends CopyProps {
+  /** The text of the button. Without it, the button says “Copy”. */
+  readonly children?: ComponentChildren
+}
+
+export function CopyButton({ text, label, children = 'Copy' }: CopyButtonProps): VNode {
   const [copied, setCopied] = useState(false)
   const copy = (): void => {
     const show = (): void => {
@@ -93,7 +98,7 @@ export function CopyButton({ text, label }: CopyProps): VNode {
   }
   return (
     <button type="button" class="copy-button" aria-label={copied ? `Copied ${label}` : `Copy ${label}`} onClick={copy}>
-      {copied ? 'Copied' : 'Copy'}
+      {copied ? 'Copied' : children}
     </button>
   )
 }

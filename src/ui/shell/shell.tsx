@@ -7,6 +7,7 @@ import { Button, ButtonLink } from '../components/button.tsx'
 import { Logo } from '../components/logo.tsx'
 import { signOut } from '../session/sign-in.ts'
 import { Navigation } from './navigation.tsx'
+import { Search, SearchButton } from './search.tsx'
 import { WorkspaceSwitch } from './workspace-switch.tsx'
 
 export function Shell({ children }: { readonly children: ComponentChildren }): VNode {
@@ -20,6 +21,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }): V
       </a>
       <header class="bar">
         <Logo />
+        <SearchButton />
         <button
           type="button"
           class="button button-plain button-small"
@@ -35,12 +37,14 @@ export function Shell({ children }: { readonly children: ComponentChildren }): V
           <Logo />
         </div>
         <WorkspaceSwitch />
+        <SearchButton />
         <Navigation location={location} />
         <UserMenu />
       </aside>
       <main id="main" class="main" tabIndex={-1}>
         {children}
       </main>
+      <Search />
     </div>
   )
 }

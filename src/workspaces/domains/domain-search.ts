@@ -1,4 +1,4 @@
-/** Finds the verified domains of a workspace whose names begin with a text, for people who choose a sender. */
+/** Finds the domains of a workspace whose names begin with a text: the verified ones for people who choose a sender, or all. */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
@@ -10,7 +10,7 @@ const LAST_CHARACTER = '\u{10ffff}'
 const selectRange = prepareRead<{ workspaceId: string; from: string; end: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select(['domain', 'status'])
+    .select(['id', 'domain', 'status'])
     .where('workspace_id', '=', slot('workspaceId'))
     // A beginning is not a domain name, so the type of the column does not fit it.
     .where(sql.ref<string>('domain'), '>=', slot('from'))
@@ -30,6 +30,17 @@ interface FoundDomains {
   readonly names: readonly string[]
   /** True if there may be more domains with that beginning. */
   readonly hasMore: boolean
+}
+
+type FoundDomain = Awaited<ReturnType<typeof selectRange>>[number]
+
+/** Returns at most `limit` domains in any state, in the order of their names. */
+export async function searchDomains(
+  read: Read,
+  { workspaceId, beginning, limit }: DomainSearch,
+): Promise<readonly FoundDomain[]> {
+  const from = beginning.toLowerCase()
+  return selectRange(read, { workspaceId, from, end: `${from}${LAST_CHARACTER}`, limit })
 }
 
 export async function searchVerifiedDomains(

@@ -14,7 +14,7 @@ const { read, commit } = database
 
 const all = (workspaceId: string): EmailSearch => ({
   ...{ workspaceId, status: null, broadcastId: null, domain: null, tagName: null, tagValue: null },
-  ...{ recipient: null, subject: null, from: null, to: null },
+  ...{ recipient: null, subject: null, text: null, from: null, to: null },
 })
 
 async function findSubjects(search: EmailSearch): Promise<readonly string[]> {

@@ -76,6 +76,7 @@ const table: Readonly<Record<string, Expected>> = {
   'GET /emails/:id': { who: readsOwnSends, of: 'emails' },
   'GET /emails/:id/raw': { who: readsOwnSends, of: 'emails' },
   'GET /emails/:id/clicks': { who: readsOwnSends, of: 'emails' },
+  'GET /emails/:id/story': { who: readsOwnSends, of: 'emails' },
   'PATCH /emails/:id': { who: sends, of: 'emails', body: (now) => ({ scheduled_for: soon(now) }) },
   'POST /emails/:id/cancel': { who: sends, of: 'emails' },
   'POST /api-keys': { who: administrates },

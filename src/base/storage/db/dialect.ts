@@ -71,9 +71,9 @@ export function matchesPattern(column: string, pattern: string | null): RawBuild
   })
 }
 
-/** Whether the text in the column contains `part`. The case of ASCII letters does not matter. */
-export function containsIgnoringCase(column: string, part: unknown): RawBuilder<boolean> {
-  const [text, lower] = [sql`lower(${sql.ref(column)})`, lowerCaseOf(part)]
+/** Whether the text, which is a column or an expression, contains `part`. The case of ASCII letters does not matter. */
+export function containsIgnoringCase(within: string | RawBuilder<unknown>, part: unknown): RawBuilder<boolean> {
+  const [text, lower] = [sql`lower(${typeof within === 'string' ? sql.ref(within) : within})`, lowerCaseOf(part)]
   return pickByEngine({
     sqlite: sql<boolean>`instr(${text}, ${lower}) > 0`,
     postgres: sql<boolean>`strpos(${text}, ${lower}) > 0`,

@@ -43,6 +43,11 @@ const contacts = [
   `create unique index contacts_of_address on contacts (workspace_id, email_key, coalesce(audience_id, ''))`,
   // Lists the contacts of an audience, those who are subscribed without the rows of the table.
   'create index contacts_of_audience on contacts (workspace_id, audience_id, id, subscribed)',
+  // Lists the contacts of a workspace that are not subscribed, which are few.
+  'create index contacts_unsubscribed on contacts (workspace_id, subscribed, id) where subscribed = 0',
+  // Lists those of an audience.
+  `create index contacts_of_audience_unsubscribed on contacts (workspace_id, audience_id, subscribed, id)
+    where subscribed = 0`,
   // Searches the contacts of an audience by the beginning of the address.
   `create index contacts_of_audience_by_address on contacts (workspace_id, audience_id, email_key)
     where audience_id is not null`,

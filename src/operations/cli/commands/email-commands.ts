@@ -15,10 +15,13 @@ import {
   type EmailLookup,
   filterRecipients,
   findEmailOrRecipient,
+  type RecipientDetails,
   readEmailDetails,
 } from '../../../records/messages/email-details.js'
 import { readEmailRecord } from '../../../records/messages/email-resource.js'
 import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
+import { readStoryFacts } from '../../../records/messages/story/story-facts.js'
+import { storyLines } from '../../../records/messages/story/story-lines.js'
 import { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
 import { createKeylessPrincipal } from '../../../workspaces/accounts/access/principal.js'
 import { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.js'
@@ -37,7 +40,6 @@ import {
   requiredWord,
   textOption,
 } from '../command/command.js'
-import { emailLines } from '../command/email-lines.js'
 
 const MAX_WAIT = 60_000
 const POLL_INTERVAL = 100
@@ -52,8 +54,18 @@ export async function explain({ words, options, database }: Call): Promise<Answe
   const transcripts = story.recipients.flatMap(({ email, transcript }) =>
     transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
   )
-  const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
+  const history = await tellLines(read, lookup, story)
+  const lines = [...history, ...(options['transcript'] === true ? transcripts : [])]
   return { json: await readRecord(options, read, lookup), lines }
+}
+
+async function tellLines(read: Read, { email }: EmailLookup, story: EmailDetails): Promise<readonly string[]> {
+  const facts = await readStoryFacts(read, email.workspace_id, story)
+  return storyLines(story, { facts, adviseOnHold })
+}
+
+function adviseOnHold({ held_by }: RecipientDetails): string {
+  return `: "posthorn ${held_by === 'rule' ? 'queue rules remove' : 'queue release'}" lets it go on`
 }
 
 async function findStory(read: Read, lookup: EmailLookup): Promise<EmailDetails> {
@@ -100,7 +112,8 @@ export async function sendTestMessage(call: Call, message: TestMessage): Promise
   const story = await waitForFirstAttempt(call, database, lookup)
   const isServed = isDataFolderHeld(call.config.service.data_dir)
   const json = await readRecord(call.options, database.read, lookup)
-  const lines = [...emailLines(story), ...nextLines(story, isServed)]
+  const history = await tellLines(database.read, lookup, story)
+  const lines = [...history, ...nextLines(story, isServed)]
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 

@@ -20,8 +20,8 @@ import {
   type RecipientDetails,
   readEmailDetails,
 } from '../../../records/messages/email-details.js'
-import { describeLaterReport, describeNext } from '../../../records/messages/email-story.js'
 import { isPassedOn } from '../../../records/messages/service-email.js'
+import { describeLaterReport, describeNext } from '../../../records/messages/story/describe-next.js'
 import { keyById } from '../../../workspaces/accounts/keys/api-keys.js'
 import type { ShowProgress } from '../command/progress.js'
 import { inboundAnswers } from './answers.js'

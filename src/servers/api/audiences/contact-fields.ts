@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { JsonText } from '../../../base/platform/json-text.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { type Contact, MAX_NAME } from '../../../workspaces/audiences/contacts.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { timestamp, uuid } from '../http/input/values.js'
@@ -65,12 +66,27 @@ export function toContactResource(row: Contact): z.output<typeof contact> {
  * tens of milliseconds if they have thousands of names.
  */
 export function toContactList(rows: readonly Contact[]): Promise<JsonText> {
-  return stringifyList(rows, async (row) => ({
+  return stringifyList(rows, async (row) => toListItem(row))
+}
+
+interface KnownContact {
+  readonly row: Contact
+  /** Null if email is sent to the address. */
+  readonly suppressed: SuppressionReason | null
+}
+
+/** The same with the reason why no email is sent to an address. */
+export function toListedContacts(contacts: readonly KnownContact[]): Promise<JsonText> {
+  return stringifyList(contacts, async ({ row, suppressed }) => ({ ...toListItem(row), suppressed }))
+}
+
+function toListItem(row: Contact) {
+  return {
     ...fieldsOf(row),
     metadata: new JsonText(Buffer.from(row.metadata)),
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
-  }))
+  }
 }
 
 function fieldsOf(row: Contact): Omit<z.output<typeof createdContact>, 'metadata' | 'created_at' | 'hints'> {

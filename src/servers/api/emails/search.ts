@@ -34,6 +34,10 @@ const query = z
     tag_value: text.meta({ description: 'The value of that tag. Default: any.', example: 'spring' }),
     recipient: text.meta({ description: 'Part of the address of a recipient, in any case.', example: 'bob@' }),
     subject: text.meta({ description: 'Part of the subject, in any case.', example: 'Hello' }),
+    text: text.meta({
+      description: 'Part of the address of a recipient, of the subject or of the Message-ID, in any case.',
+      example: 'invoice',
+    }),
     from: moment.optional().meta({ description: 'Only emails that were accepted at this moment or later.' }),
     to: moment.optional().meta({ description: 'Only emails that were accepted before this moment.' }),
   })
@@ -93,9 +97,17 @@ export function searchRoute({ read }: { readonly read: Read }): Route {
 }
 
 function toSearch(filters: Omit<Query, 'limit' | 'cursor'>): Omit<Parameters<typeof searchEmails>[1], 'workspaceId'> {
-  const { status = null, domain = null, recipient = null, subject = null, from = null, to = null } = filters
+  const {
+    status = null,
+    domain = null,
+    recipient = null,
+    subject = null,
+    from = null,
+    to = null,
+    text = null,
+  } = filters
   const { broadcast_id: broadcastId = null, tag_name: tagName = null, tag_value: tagValue = null } = filters
-  return { status, domain, recipient, subject, from, to, broadcastId, tagName, tagValue }
+  return { status, domain, recipient, subject, text, from, to, broadcastId, tagName, tagValue }
 }
 
 function toFoundEmail(row: FoundEmail): z.output<typeof foundEmail> {

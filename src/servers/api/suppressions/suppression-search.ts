@@ -15,7 +15,9 @@ const textRule = `allowed: 1 to ${MAX_TEXT} characters`
 const text = z.string(textRule).min(1, textRule).max(MAX_TEXT, textRule)
 
 const query = z.strictObject({
-  email: text.meta({ description: 'The beginning of the address, in any case.', example: 'bob' }),
+  email: text
+    .optional()
+    .meta({ description: 'The beginning of the address, in any case. Default: all addresses.', example: 'bob' }),
   reason: suppressionReason.optional().meta({ description: 'Only addresses with this reason.' }),
   limit,
   cursor: text.optional().meta({ description: '`next_cursor` of the page before.' }),
@@ -33,7 +35,7 @@ export function suppressionSearchRoute({ read }: { readonly read: Read }): Route
     query,
     answers: { 200: { description: 'A page.', schema: page } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query: { email, reason, limit, cursor } }) => {
+    run: async ({ principal: { workspaceId }, query: { email = '', reason, limit, cursor } }) => {
       const search = { workspaceId, beginning: email, reason, after: cursor, limit: limit + 1 }
       const rows = await searchSuppressions(read, search)
       const data = rows.slice(0, limit).map(toSuppressionResource)

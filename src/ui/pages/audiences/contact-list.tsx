@@ -1,16 +1,18 @@
-/** Contacts of one audience or of all, with a search, and acts on the selected ones. */
+/** Contacts of one audience or of all, with a search, a state and an order, and acts on the selected ones. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
-import { TextField } from '../../components/fields.tsx'
+import { Button } from '../../components/button.tsx'
+import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { Empty } from '../../components/loaded.tsx'
-import { type Column, PagedTable } from '../../components/table.tsx'
-import { StatusBadge, Time } from '../../components/values.tsx'
-import type { Contact } from './audience.ts'
+import { type Column, PagedTable, type Sorting } from '../../components/table.tsx'
+import { Note, StatusBadge, Time } from '../../components/values.tsx'
+import { describeReason } from '../suppressions/suppression.ts'
+import type { ListedContact } from './audience.ts'
 import { BulkActs } from './bulk-acts.tsx'
 import './audiences.css'
 
@@ -21,38 +23,59 @@ interface ContactListProps {
 }
 
 const PAGE_SIZE = 50
-const filterNames = ['search']
+const filterNames = ['search', 'state']
+
+const states = [
+  { value: 'subscribed', label: 'Subscribed' },
+  { value: 'unsubscribed', label: 'Unsubscribed' },
+  { value: 'suppressed', label: 'Suppressed: bounced, complained or added by hand' },
+] as const
+const stateOptions = [{ value: '', label: 'Any' }, ...states]
 
 export function ContactList({ audienceId, onChanged }: ContactListProps): VNode {
-  const filters = useFilters(filterNames)
+  const filters = useFilters([...filterNames, 'sort'])
   const search = filters.get('search')
+  const state = states.find(({ value }) => value === filters.get('state'))?.value
+  const isFiltered = search !== '' || state !== undefined
+  const isByAddress = !isFiltered && filters.get('sort') === 'address'
   const load = async (cursor: string | undefined) => {
     const query = {
       limit: PAGE_SIZE,
       ...(cursor === undefined ? {} : { cursor }),
       ...(audienceId === null ? {} : { audience_id: audienceId }),
       ...(search === '' ? {} : { search }),
+      ...(state === undefined ? {} : { state }),
+      ...(isByAddress ? { sort: 'address' as const } : {}),
     }
     return toCursorPage(await unwrap(sessionApi.GET('/ui/api/contacts', { params: { query } })))
   }
   const pages = usePages(load, [audienceId, filters.key])
+  // A search has its own order, and no index has another one.
+  const sorting: Sorting | undefined = isFiltered
+    ? undefined
+    : {
+        by: isByAddress ? 'Address' : 'Added',
+        onSort: (title) => filters.set({ sort: title === 'Address' ? 'address' : '' }),
+      }
   return (
     <>
       <Filters names={filterNames} filters={filters}>
-        <TextField name="search" label="Address begins with" type="search" value={search} optional />
+        <TextField name="search" label="Part of the address or name" type="search" value={search} optional />
+        <SelectField name="state" label="State" options={stateOptions} value={filters.get('state')} />
       </Filters>
-      <SelectableContacts pages={pages} isFiltered={filters.isFiltered} onChanged={onChanged} />
+      <SelectableContacts pages={pages} isFiltered={isFiltered} sorting={sorting} onChanged={onChanged} />
     </>
   )
 }
 
 interface SelectableProps {
-  readonly pages: Pages<Contact>
+  readonly pages: Pages<ListedContact>
   readonly isFiltered: boolean
+  readonly sorting: Sorting | undefined
   readonly onChanged: (() => void) | undefined
 }
 
-function SelectableContacts({ pages, isFiltered, onChanged }: SelectableProps): VNode {
+function SelectableContacts({ pages, isFiltered, sorting, onChanged }: SelectableProps): VNode {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const rows = pages.data?.rows ?? []
   // Only contacts that the page shows are selected, so nothing happens to one that the user does not see.
@@ -79,17 +102,36 @@ function SelectableContacts({ pages, isFiltered, onChanged }: SelectableProps): 
         caption="Contacts"
         pages={pages}
         columns={buildColumns(selected, toggle)}
+        sorting={sorting}
         rowKey={({ id }) => id}
-        empty={isFiltered ? <NoneFound /> : <NoContacts />}
+        empty={isFiltered ? <NoneFound isPartial={isPartial(pages)} /> : <NoContacts />}
       />
+      {isFiltered && isPartial(pages) ? <SearchedPart showNext={pages.showNext} /> : null}
     </>
   )
 }
 
-function NoneFound(): VNode {
+/** A request compares a bounded number of contacts with the filters. */
+function isPartial({ data }: Pages<ListedContact>): boolean {
+  return data !== undefined && data.next !== null && data.rows.length < PAGE_SIZE
+}
+
+function SearchedPart({ showNext }: { readonly showNext: (() => void) | null }): VNode {
+  return (
+    <Note tone="info">
+      <p>Only the newest contacts have been searched so far.</p>
+      <Button small onClick={() => showNext?.()}>
+        Search older contacts
+      </Button>
+    </Note>
+  )
+}
+
+function NoneFound({ isPartial: some }: { readonly isPartial: boolean }): VNode {
+  if (some) return <Empty title="None of the newest contacts matches" />
   return (
     <Empty title="No contact found">
-      <p>No address begins with this text.</p>
+      <p>No contact has this text in its address or name, and this state.</p>
     </Empty>
   )
 }
@@ -105,10 +147,11 @@ function NoContacts(): VNode {
 function buildColumns(
   selected: ReadonlySet<string>,
   onToggle: (id: string, isSelected: boolean) => void,
-): readonly Column<Contact>[] {
+): readonly Column<ListedContact>[] {
   return [
     {
       title: 'Address',
+      sortable: true,
       show: ({ id, email }) => (
         <span class="selectable">
           <input
@@ -122,8 +165,8 @@ function buildColumns(
       ),
     },
     { title: 'Name', show: ({ first_name: first, last_name: last }) => formatName(first, last) },
-    { title: 'State', show: ({ subscribed }) => <SubscriptionBadge subscribed={subscribed} /> },
-    { title: 'Added', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
+    { title: 'State', show: (contact) => <ContactState contact={contact} /> },
+    { title: 'Added', sortable: true, show: ({ created_at: at }) => <Time at={at} kind="day" /> },
   ]
 }
 
@@ -131,6 +174,21 @@ function formatName(first: string | null, last: string | null): string {
   return [first, last].filter((part) => part !== null && part !== '').join(' ') || '–'
 }
 
-export function SubscriptionBadge({ subscribed }: Pick<Contact, 'subscribed'>): VNode {
+/** A suppressed address leads to its entry, which says why and can be removed. */
+function ContactState({ contact: { email, subscribed, suppressed } }: { readonly contact: ListedContact }): VNode {
+  return (
+    <>
+      <SubscriptionBadge subscribed={subscribed} />
+      {suppressed === null ? null : (
+        <span class="row-note">
+          <Link href={`/suppressions?${new URLSearchParams({ email })}`}>Suppressed</Link>:{' '}
+          {describeReason(suppressed).toLowerCase()}
+        </span>
+      )}
+    </>
+  )
+}
+
+export function SubscriptionBadge({ subscribed }: Pick<ListedContact, 'subscribed'>): VNode {
   return subscribed ? <StatusBadge status="subscribed" /> : <StatusBadge status="unsubscribed" />
 }

@@ -20,8 +20,8 @@ const statuses = [
   'complained',
 ] as const satisfies readonly NonNullable<Query['status']>[]
 
-const laterNames = ['domain', 'tag', 'from', 'to']
-const shownNames = ['recipient', 'subject', 'status', ...laterNames]
+const laterNames = ['recipient', 'subject', 'domain', 'tag', 'from', 'to']
+const shownNames = ['text', 'status', ...laterNames]
 /** Links to this page set `broadcast_id`. */
 export const filterNames = [...shownNames, 'broadcast_id']
 
@@ -33,7 +33,7 @@ export function toQuery(get: (name: string) => string): Query {
   return {
     ...(status === undefined ? {} : { status }),
     ...readTexts({ tag_name: tagName, tag_value: tagValue, from: toMoment(get('from')), to: toMoment(get('to')) }),
-    ...readTexts({ recipient: get('recipient'), subject: get('subject'), domain: get('domain') }),
+    ...readTexts({ text: get('text'), recipient: get('recipient'), subject: get('subject'), domain: get('domain') }),
     ...readTexts({ broadcast_id: get('broadcast_id') }),
   }
 }
@@ -48,12 +48,20 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
   return (
     <>
       <Filters names={shownNames} filters={filters}>
-        <TextField name="recipient" label="Recipient" optional placeholder="bob@example.com" value={get('recipient')} />
-        <TextField name="subject" label="Subject" optional value={get('subject')} />
+        <TextField
+          name="text"
+          label="Address, subject or Message-ID"
+          type="search"
+          optional
+          placeholder="bob@example.com"
+          value={get('text')}
+        />
         <SelectField name="status" label="Status" options={options} value={get('status')} />
         <details class="more more-filters" open={laterNames.some((name) => get(name) !== '')}>
           <summary>More filters</summary>
           <div class="form-inline">
+            <TextField name="recipient" label="Recipient" optional value={get('recipient')} />
+            <TextField name="subject" label="Subject" optional value={get('subject')} />
             <TextField name="domain" label="Sending domain" optional value={get('domain')} />
             <TextField name="tag" label="Tag" optional placeholder="name:value" value={get('tag')} />
             <TextField name="from" label="Accepted from" type="datetime-local" optional value={get('from')} />

@@ -10,9 +10,10 @@ import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
-import { Note, StatusBadge, Time } from '../../components/values.tsx'
-import { describeRecipients, type FoundEmail, titleOf } from './email.ts'
+import { Note, Time } from '../../components/values.tsx'
+import { type FoundEmail, titleOf } from './email.ts'
 import { EmailFilters, filterNames, toQuery } from './email-filters.tsx'
+import { EmailStatus } from './email-status.tsx'
 import './emails.css'
 
 const PAGE_SIZE = 50
@@ -89,11 +90,9 @@ function RecipientsCell({ email: { recipients, from_email: from } }: { readonly 
 function StatusCell({ email }: { readonly email: FoundEmail }): VNode {
   const { status, scheduled_for: scheduledFor, opened_at: opened, clicked_at: clicked } = email
   const note = clicked !== null ? 'Clicked' : opened !== null ? 'Opened' : null
-  const recipients = describeRecipients(email)
   return (
     <>
-      <StatusBadge status={status} />
-      {recipients === null ? null : <span class="row-note">{recipients}</span>}
+      <EmailStatus email={email} />
       {note === null ? null : <span class="row-note">{note}</span>}
       {status === 'scheduled' ? (
         <span class="row-note">

@@ -7,12 +7,13 @@ import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Tabs } from '../../components/tabs.tsx'
-import { Copy, Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
-import { type EmailPartProps, type EmailStory, isOpen, titleOf } from './email.ts'
+import { Copy, CopyButton, Facts, Note, Time } from '../../components/values.tsx'
+import { describeRecipients, type EmailPartProps, type EmailStory, isOpen, titleOf } from './email.ts'
 import { EmailActs } from './email-acts.tsx'
 import { EmailClicks } from './email-clicks.tsx'
 import { EmailEvents } from './email-events.tsx'
 import { EmailMessage } from './email-message.tsx'
+import { EmailStatus } from './email-status.tsx'
 import { RecipientStories } from './recipient-stories.tsx'
 import './emails.css'
 
@@ -27,7 +28,7 @@ export function EmailPage({ params: { id = '' } }: PageProps): VNode {
   return (
     <Page
       title={data === undefined ? 'Email' : titleOf(data)}
-      badge={data === undefined ? null : <StatusBadge status={data.status} />}
+      badge={data === undefined ? null : <EmailStatus email={data} />}
       up={{ href: '/emails', label: 'Emails' }}
       actions={data === undefined ? undefined : <EmailActs email={data} onChanged={reload} />}
     >
@@ -54,12 +55,25 @@ function EmailParts({ email, onChanged }: EmailPartProps): VNode {
       <Tabs
         label="Parts of the email"
         tabs={[
-          { id: 'story', title: 'Story', show: () => <RecipientStories email={email} onChanged={onChanged} /> },
+          { id: 'story', title: 'Story', show: () => <Story email={email} onChanged={onChanged} /> },
           { id: 'message', title: 'Message', show: () => <EmailMessage id={id} /> },
           { id: 'events', title: 'Events', show: () => <EmailEvents id={id} /> },
           { id: 'clicks', title: 'Clicks', show: () => <EmailClicks id={id} /> },
         ]}
       />
+    </>
+  )
+}
+
+function Story({ email, onChanged }: EmailPartProps): VNode {
+  return (
+    <>
+      <p class="story-copy">
+        <CopyButton text={email.text} label="the story as text, for example for a ticket">
+          Copy the story as text
+        </CopyButton>
+      </p>
+      <RecipientStories email={email} onChanged={onChanged} />
     </>
   )
 }
@@ -77,6 +91,8 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
     { name: 'Opened', at: email.opened_at },
     { name: 'Clicked', at: email.clicked_at },
   ].flatMap(({ name, at }) => (at === null ? [] : [{ name, value: <Time at={at} /> }]))
+  const recipients = describeRecipients(email)
+  const counts = recipients === null ? [] : [{ name: 'Recipients', value: recipients }]
   return (
     <>
       <Facts
@@ -84,6 +100,7 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
           { name: 'From', value: email.from },
           { name: 'To', value: email.to.join(', ') || '–' },
           { name: 'Accepted', value: <Time at={email.created_at} /> },
+          ...counts,
           ...moments,
           ...optional,
         ]}

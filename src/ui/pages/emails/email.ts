@@ -3,8 +3,8 @@ import type { components } from '../../api/session-schema.d.ts'
 import { formatNumber } from '../../components/format.ts'
 
 export type FoundEmail = components['schemas']['FoundEmail']
-export type EmailStory = components['schemas']['EmailStory']
-export type RecipientStory = components['schemas']['RecipientStory']
+export type EmailStory = components['schemas']['EmailStoryOfPage']
+export type RecipientStory = components['schemas']['RecipientStoryOfPage']
 
 export type QueueAct = RecipientStory['can'][number]
 
@@ -19,12 +19,21 @@ export function titleOf({ subject }: { readonly subject: string }): string {
   return subject.trim() === '' ? '(no subject)' : subject
 }
 
+type Counted = Pick<FoundEmail, 'recipient_counts'>
+
+/** Returns the states that any recipient has, with the number of recipients in each. */
+export function listStates({
+  recipient_counts: counts,
+}: Counted): readonly (readonly [state: string, count: number])[] {
+  return Object.entries(counts).filter(([, count]) => count > 0)
+}
+
 /**
  * Says how many recipients are in each state. Null means that all are in one state, which is the status of the
  * email.
  */
-export function describeRecipients({ recipient_counts: counts }: Pick<FoundEmail, 'recipient_counts'>): string | null {
-  const states = Object.entries(counts).filter(([, count]) => count > 0)
+export function describeRecipients(email: Counted): string | null {
+  const states = listStates(email)
   return states.length < 2 ? null : states.map(([state, count]) => `${formatNumber(count)} ${state}`).join(', ')
 }
 

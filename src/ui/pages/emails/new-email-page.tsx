@@ -14,6 +14,7 @@ import { Empty, Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { DomainField, type FoundDomains, findDomains } from './domain-field.tsx'
+import { listSuppressed, SuppressedNote } from './suppressed-note.tsx'
 import { readTemplateData, TemplateFields } from './template-fields.tsx'
 
 type EmailRequest = components['schemas']['EmailRequest']
@@ -49,18 +50,23 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
   const [, navigate] = useLocation()
   // Until an answer comes, a further attempt has the same key, so the server does not send twice what it accepted.
   const key = useRef(crypto.randomUUID())
+  const [suppressed, setSuppressed] = useState<readonly string[]>([])
+  const explainRefusal = (error: unknown): never => {
+    const refusal = asApiError(error)
+    if (refusal.status !== 0) key.current = crypto.randomUUID()
+    setSuppressed(listSuppressed(refusal))
+    throw error
+  }
   const send = async (values: FormData): Promise<void> => {
     const params = { header: { 'Idempotency-Key': key.current } }
     const sending = unwrap(api.POST('/v1/emails', { params, body: toRequest(values, kind) }))
-    const { id } = await sending.catch((error: unknown) => {
-      if (asApiError(error).status !== 0) key.current = crypto.randomUUID()
-      throw error
-    })
+    const { id } = await sending.catch(explainRefusal)
     notify('The email is accepted.')
     navigate(`/emails/${id}`)
   }
   return (
     <Form onSubmit={send}>
+      <SuppressedNote addresses={suppressed} />
       <div class="field-pair">
         <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
         <DomainField domains={domains} />
@@ -75,13 +81,19 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
         optional
         hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
-      <FormActions>
-        <SubmitButton>Send the email</SubmitButton>
-        <ButtonLink href="/emails" tone="quiet">
-          Cancel
-        </ButtonLink>
-      </FormActions>
+      <SendActions />
     </Form>
+  )
+}
+
+function SendActions(): VNode {
+  return (
+    <FormActions>
+      <SubmitButton>Send the email</SubmitButton>
+      <ButtonLink href="/emails" tone="quiet">
+        Cancel
+      </ButtonLink>
+    </FormActions>
   )
 }
 

@@ -1,4 +1,4 @@
-/** Shows what happened to each recipient, attempt by attempt, what comes next, and what members may do about it. */
+/** Shows what happened to each recipient, step by step, what comes next, and what members may do about it. */
 import type { ComponentChildren, VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
@@ -6,9 +6,11 @@ import { formatNumber } from '../../components/format.ts'
 import { Section } from '../../components/page.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { changeQueue } from './change-queue.ts'
-import type { EmailPartProps, EmailStory, QueueAct, RecipientStory } from './email.ts'
+import type { EmailPartProps, QueueAct, RecipientStory } from './email.ts'
+import { SuppressionLinks } from './suppression-links.tsx'
 
-type Attempt = RecipientStory['attempts'][number]
+type StoryStep = RecipientStory['steps'][number]
+type Attempt = NonNullable<StoryStep['attempt']>
 
 export function RecipientStories({ email, onChanged }: EmailPartProps): VNode {
   return (
@@ -19,7 +21,7 @@ export function RecipientStories({ email, onChanged }: EmailPartProps): VNode {
           title={recipient.email}
           actions={<RecipientActs emailId={email.id} recipient={recipient} onChanged={onChanged} />}
         >
-          <Timeline email={email} recipient={recipient} />
+          <Timeline recipient={recipient} onChanged={onChanged} />
         </Section>
       ))}
     </>
@@ -52,26 +54,20 @@ function RecipientActs({ emailId, recipient: { id, email, status, can }, onChang
   )
 }
 
-function Timeline({ email, recipient }: { readonly email: EmailStory; readonly recipient: RecipientStory }): VNode {
-  const { attempts, later, next, why, last_response: response, status } = recipient
+interface TimelineProps {
+  readonly recipient: RecipientStory
+  readonly onChanged: () => void
+}
+
+function Timeline({ recipient, onChanged }: TimelineProps): VNode {
+  const { steps, next, held_by: heldBy } = recipient
   return (
     <ol class="timeline">
-      <Step tone="neutral" title="Accepted" at={email.created_at}>
-        {status === 'suppressed' ? <p>The address is on the suppression list, so nothing is sent to it.</p> : null}
-      </Step>
-      {attempts.map((attempt) => (
-        <AttemptStep key={attempt.number} attempt={attempt} />
+      {steps.map((step, place) => (
+        <Step key={`${place} ${step.kind}`} tone={toneOf(step)} title={step.title} at={step.at}>
+          <StepDetails step={step} recipient={recipient} onChanged={onChanged} />
+        </Step>
       ))}
-      {later === null ? null : (
-        <Step tone="bad" title={toSentence(later)}>
-          {why === null ? null : <p>{why}</p>}
-        </Step>
-      )}
-      {attempts.length === 0 && response !== null ? (
-        <Step tone="bad" title={response}>
-          {why === null ? null : <p>{why}</p>}
-        </Step>
-      ) : null}
       {next === null ? null : (
         <Step
           tone="next"
@@ -82,17 +78,48 @@ function Timeline({ email, recipient }: { readonly email: EmailStory; readonly r
               {next.after}
             </>
           }
+          at={null}
         >
-          {recipient.held_by === 'operator' ? (
-            <p>The operator of this service holds it, and decides when it is sent.</p>
-          ) : null}
+          {heldBy === 'operator' ? <p>The operator of this service holds it, and decides when it is sent.</p> : null}
         </Step>
       )}
     </ol>
   )
 }
 
-const tones: Readonly<Record<Attempt['outcome'], Tone>> = {
+function StepDetails({ step, recipient, onChanged }: TimelineProps & { readonly step: StoryStep }): VNode {
+  return (
+    <>
+      {step.sentences.length === 0 ? null : <p>{allowBreaks(step.sentences.join(' '))}</p>}
+      {step.attempt === null ? null : <AttemptDetails attempt={step.attempt} />}
+      {step.suppression_id === null ? null : (
+        <SuppressionLinks id={step.suppression_id} address={recipient.email} onRemoved={onChanged} />
+      )}
+    </>
+  )
+}
+
+function AttemptDetails({
+  attempt: { mx, tls, response, duration_ms: duration },
+}: {
+  readonly attempt: Attempt
+}): VNode {
+  const way = mx === null ? 'No host was reached' : `${mx}, ${tls === null ? 'without TLS' : `over ${tls}`}`
+  return (
+    <>
+      <p class="timeline-reply">
+        <code>{response}</code>
+      </p>
+      <p class="row-note">
+        {allowBreaks(way)}, {formatNumber(duration)} ms
+      </p>
+    </>
+  )
+}
+
+type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'next'
+
+const tonesOfAttempts: Readonly<Record<Attempt['outcome'], Tone>> = {
   delivered: 'good',
   sent: 'good',
   deferred: 'warn',
@@ -100,36 +127,27 @@ const tones: Readonly<Record<Attempt['outcome'], Tone>> = {
   failed: 'bad',
 }
 
-function AttemptStep({ attempt }: { readonly attempt: Attempt }): VNode {
-  const { number, at, outcome, mx, tls, response, why, duration_ms: duration } = attempt
-  const way = mx === null ? 'No host was reached' : `${mx}, ${tls === null ? 'without TLS' : `over ${tls}`}`
-  return (
-    <Step
-      tone={tones[outcome]}
-      title={
-        <>
-          Attempt {number} <StatusBadge status={outcome} />
-        </>
-      }
-      at={at}
-    >
-      {why === null ? null : <p>{why}</p>}
-      <p class="timeline-reply">
-        <code>{response}</code>
-      </p>
-      <p class="row-note">
-        {allowBreaks(way)}, {formatNumber(duration)} ms
-      </p>
-    </Step>
-  )
+const tonesOfSteps: Readonly<Record<StoryStep['kind'], Tone>> = {
+  accepted: 'neutral',
+  'not-sent': 'bad',
+  attempt: 'neutral',
+  report: 'bad',
+  ended: 'bad',
+  opened: 'good',
+  clicked: 'good',
+  complained: 'bad',
+  unsubscribed: 'warn',
+  suppressed: 'warn',
 }
 
-type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'next'
+function toneOf({ kind, attempt }: StoryStep): Tone {
+  return attempt === null ? tonesOfSteps[kind] : tonesOfAttempts[attempt.outcome]
+}
 
 interface StepProps {
   readonly tone: Tone
   readonly title: ComponentChildren
-  readonly at?: string
+  readonly at: string | null
   readonly children: ComponentChildren
 }
 
@@ -138,7 +156,7 @@ function Step({ tone, title, at, children }: StepProps): VNode {
     <li class={`timeline-step timeline-${tone}`}>
       <p class="timeline-title">
         <span>{title}</span>
-        {at === undefined ? null : <Time at={at} kind="second" />}
+        {at === null ? null : <Time at={at} kind="second" />}
       </p>
       {children}
     </li>

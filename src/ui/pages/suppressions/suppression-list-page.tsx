@@ -13,7 +13,7 @@ import { Filters, useFilters } from '../../components/filters.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
-import { type Column, PagedTable } from '../../components/table.tsx'
+import { type Column, PagedTable, type Sorting } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
 import { describeReason, findReason, reasonOptions, type Suppression } from './suppression.ts'
 
@@ -21,7 +21,8 @@ const names = ['email', 'reason']
 const filterOptions = [{ value: '', label: 'Any' }, ...reasonOptions]
 
 export function SuppressionListPage(): VNode {
-  const filters = useFilters(names)
+  const filters = useFilters([...names, 'sort'])
+  const isSearch = filters.get('email') !== ''
   const pages = usePages((position) => loadSuppressions(filters.get, position), [filters.key])
   const [removing, setRemoving] = useState<Suppression | null>(null)
   return (
@@ -40,14 +41,23 @@ export function SuppressionListPage(): VNode {
         caption="Suppressed addresses"
         pages={pages}
         columns={buildColumns(setRemoving)}
+        // A search is always in the order of the addresses.
+        sorting={isSearch ? undefined : sortingOf(filters)}
         rowKey={({ id }) => id}
-        empty={<NoSuppression isFiltered={filters.isFiltered} />}
+        empty={<NoSuppression isFiltered={isSearch || filters.get('reason') !== ''} />}
       />
       {removing === null ? null : (
         <RemoveDialog suppression={removing} onRemoved={pages.reload} onClose={() => setRemoving(null)} />
       )}
     </Page>
   )
+}
+
+function sortingOf({ get, set }: ReturnType<typeof useFilters>): Sorting {
+  return {
+    by: get('sort') === 'address' ? 'Address' : 'Added',
+    onSort: (title) => set({ sort: title === 'Address' ? 'address' : '' }),
+  }
 }
 
 function Actions(): VNode {
@@ -75,7 +85,7 @@ function NoSuppression({ isFiltered }: { readonly isFiltered: boolean }): VNode 
 
 function buildColumns(onRemove: (suppression: Suppression) => void): readonly Column<Suppression>[] {
   return [
-    { title: 'Address', show: (suppression) => <Address suppression={suppression} /> },
+    { title: 'Address', sortable: true, show: (suppression) => <Address suppression={suppression} /> },
     {
       title: 'Reason',
       show: ({ reason }) => (
@@ -88,7 +98,7 @@ function buildColumns(onRemove: (suppression: Suppression) => void): readonly Co
       title: 'Cause',
       show: ({ source_email_id: id }) => (id === null ? '–' : <Link href={`/emails/${id}`}>Open the email</Link>),
     },
-    { title: 'Added', show: ({ created_at: at }) => <Time at={at} /> },
+    { title: 'Added', sortable: true, show: ({ created_at: at }) => <Time at={at} /> },
     {
       title: 'Actions',
       kind: 'actions',
@@ -137,7 +147,7 @@ function RemoveDialog({ suppression: { id, email }, onRemoved, onClose }: Remove
   )
 }
 
-/** Newest first. A search has the order of the addresses. */
+/** Newest first, or in the order of the addresses, which a search always has. */
 async function loadSuppressions(
   get: (name: string) => string,
   position: string | undefined,
@@ -147,7 +157,8 @@ async function loadSuppressions(
     ...(reason === undefined ? {} : { reason }),
     ...(position === undefined ? {} : { cursor: position }),
   }
-  if (email === '') return toCursorPage(await unwrap(api.GET('/v1/suppressions', { params: { query } })))
-  const params = { query: { ...query, email } }
+  if (email === '' && get('sort') !== 'address')
+    return toCursorPage(await unwrap(api.GET('/v1/suppressions', { params: { query } })))
+  const params = { query: { ...query, ...(email === '' ? {} : { email }) } }
   return toCursorPage(await unwrap(sessionApi.GET('/ui/api/suppressions', { params })))
 }

@@ -121,8 +121,9 @@ function List(): VNode {
         pages={pages}
         rowKey={String}
         empty={<Empty title="No email" />}
+        sorting={{ by: 'Subject', onSort: () => undefined }}
         columns={[
-          { title: 'Subject', show: (row) => `Row ${row} ${hostile}` },
+          { title: 'Subject', sortable: true, show: (row) => `Row ${row} ${hostile}` },
           { title: 'Recipients', show: (row) => row, kind: 'number' },
           { title: 'Long', show: () => 'x'.repeat(90) },
           {

@@ -16,11 +16,11 @@ import { InboundProcessor } from '../../../../src/inbound/receiving/inbound-proc
 import { RecipientPolicy } from '../../../../src/inbound/receiving/recipients/recipient-policy.js'
 import { messageDigester } from '../../../../src/inbound/receiving/reports/report-digest.js'
 import { type ReportDeps, ReportProcessor } from '../../../../src/inbound/receiving/reports/report-processor.js'
-import { emailLines } from '../../../../src/operations/cli/command/email-lines.js'
 import { detailsOfAnyWorkspace, readEmailDetails } from '../../../../src/records/messages/email-details.js'
 import { storeInbound } from '../../../../src/records/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../../../src/records/messages/mime/mime-parts.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../../src/records/messages/queue/enqueue.js'
+import { storyLines } from '../../../../src/records/messages/story/story-lines.js'
 import { defaultInboundPolicy } from '../../../../src/workspaces/domains/rows/inbound-policy.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
@@ -200,7 +200,7 @@ const unknownUser = (to = 'bob@b.test'): string[] => about(to, 'failed', '5.1.1'
 /** A part of the output of `posthorn explain`. */
 async function lastLine({ read }: Database, { id }: Sent): Promise<string | undefined> {
   const story = await detailsOfAnyWorkspace(read, id)
-  return story === null ? undefined : emailLines(story).at(-1)
+  return story === null ? undefined : storyLines(story).findLast((line) => line.includes('eported later'))
 }
 
 function arf(feedbackType: string, reported: readonly string[], fields: readonly string[] = []): string {
@@ -262,7 +262,10 @@ t.test('a hard bounce of a dead mailbox bounces the recipient and suppresses the
     status: 'bounced',
     recipients: [{ status: 'bounced', last_response: '550 5.1.1 user unknown', reason: 'bad-mailbox' }],
   })
-  t.equal(await lastLine(database, email), '    reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown')
+  t.equal(
+    await lastLine(database, email),
+    '                              Reported later, now bounced (bad-mailbox): 550 5.1.1 user unknown',
+  )
   t.match(log.join(''), /a report acted/)
 })
 
@@ -309,7 +312,10 @@ t.test('temporary refusals until expiry are a soft bounce: one event and no supp
   t.same([(await events()).length, await suppressed(), [...acts.ignoredCounts]], [1, [], [['repeated', 1]]])
   const story = await readEmailDetails(database.read, { workspaceId: 'ws_1', id: email.id })
   t.match(story?.recipients, [{ last_response: '452 4.2.2 mailbox full', reason: 'mailbox-full' }])
-  t.equal(await lastLine(database, email), '    reported later (mailbox-full): 452 4.2.2 mailbox full')
+  t.equal(
+    await lastLine(database, email),
+    '                              Reported later (mailbox-full): 452 4.2.2 mailbox full',
+  )
   t.match(
     (await database.read<{ raw: Buffer }>('select raw from raw_messages where email_id = ?', [offered[0]?.email.id]))[0]
       ?.raw,
@@ -338,7 +344,7 @@ t.test('a success turns sent into delivered, and is reported to an app that aske
   t.same(await statuses(email), ['delivered', 'delivered'])
   t.match(await events(), [{ type: 'email.delivered' }])
   t.equal(offered.length, 0)
-  t.equal(await lastLine(database, email), '    reported later, now delivered')
+  t.equal(await lastLine(database, email), '                              Reported later, now delivered')
   const asked = await send({ status: 'sent', notify: 'SUCCESS,FAILURE' })
   await arrive(success, asked.path())
   t.match(offered, [{ email: { subject: 'Your message was delivered' } }])

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { readEmailDetails } from '../../../../src/records/messages/email-details.js'
-import { describeNext } from '../../../../src/records/messages/email-story.js'
 import { changeOwnEntries, type OwnAct } from '../../../../src/records/messages/queue/own-acts.js'
 import { holdEntry, releaseEntry, retryEntry } from '../../../../src/records/messages/queue/queue-admin.js'
+import { describeNext } from '../../../../src/records/messages/story/describe-next.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 

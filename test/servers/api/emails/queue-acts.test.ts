@@ -28,7 +28,15 @@ t.test('a member reads the story, holds, releases and retries', async (t) => {
         email: 'bob@b.test',
         can: ['hold', 'retry'],
         held_by: null,
-        attempts: [{ mx: 'mx.b.test', outcome: 'deferred', reason: 'greylisted', why: /\(greylisting\)\.$/ }],
+        steps: [
+          { kind: 'accepted' },
+          {
+            kind: 'attempt',
+            title: 'Attempt 1: deferred',
+            sentences: [/\(greylisting\)\.$/, 'Posthorn tries again later.'],
+            attempt: { mx: 'mx.b.test', outcome: 'deferred', reason: 'greylisted' },
+          },
+        ],
         next: { before: 'next attempt ', at: /Z$/, after: '' },
       },
     ],

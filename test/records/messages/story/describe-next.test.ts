@@ -1,7 +1,7 @@
 /** The words for what was reported later, and for what comes next. */
 import t from 'tap'
-import type { AttemptDetails, RecipientDetails } from '../../../src/records/messages/email-details.js'
-import { describeLaterReport, describeNext } from '../../../src/records/messages/email-story.js'
+import type { AttemptDetails, RecipientDetails } from '../../../../src/records/messages/email-details.js'
+import { describeLaterReport, describeNext } from '../../../../src/records/messages/story/describe-next.js'
 
 const attempt: AttemptDetails = {
   ...{ number: 1, at: 'a', duration_ms: 5, mx: 'mx.b.test', address: null, tls: null, next_attempt_at: null },

@@ -1,9 +1,9 @@
 /** Tells what happened to a recipient after its last attempt, and what comes next, in words for people. */
-import type { RecipientDetails } from './email-details.js'
-import { isProviderPause, isWarmUpWait } from './queue/waits-for.js'
+import type { RecipientDetails } from '../email-details.js'
+import { isProviderPause, isWarmUpWait } from '../queue/waits-for.js'
 
 /** A sentence with a moment in it, which its reader formats in the local way. */
-interface TimedText {
+export interface TimedText {
   readonly before: string
   /** An ISO 8601 time. Null if the sentence has none. */
   readonly at: string | null

@@ -1,0 +1,216 @@
+/**
+ * The search over everything: pages by name, and what the server finds, in groups. The arrow keys walk through the
+ * results, and Enter in the field opens the first one.
+ */
+import type { VNode } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { sessionApi, unwrap } from '../api/client.ts'
+import { mayOperate } from '../api/session-state.ts'
+import { useLoad } from '../api/use-load.ts'
+import { allowBreaks } from '../components/allow-breaks.tsx'
+import { Dialog } from '../components/dialog.tsx'
+import { StatusBadge, Time } from '../components/values.tsx'
+import { routes } from './routes.ts'
+import { type FoundGroup, type FoundItem, kindNames, toAllResults, toResult } from './search-links.ts'
+
+interface SearchProps {
+  readonly onClose: () => void
+}
+
+const MIN_LENGTH = 2
+/** Milliseconds after the last key until the server is asked. */
+const PAUSE = 250
+
+export function SearchDialog({ onClose }: SearchProps): VNode {
+  const [typed, setTyped] = useState('')
+  const text = usePaused(typed.trim())
+  const isLong = text.length >= MIN_LENGTH
+  const found = useLoad(() => (isLong ? findAll(text) : Promise.resolve(nothing)), [text])
+  const results = isLong ? (found.data ?? nothing) : nothing
+  const body = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const walkInBody = (event: KeyboardEvent): void => walk(event, body.current)
+    document.addEventListener('keydown', walkInBody)
+    return () => document.removeEventListener('keydown', walkInBody)
+  }, [])
+  const openFirst = (event: SubmitEvent): void => {
+    event.preventDefault()
+    linksIn(body.current)[0]?.click()
+  }
+  return (
+    <Dialog title="Search" onClose={onClose} wide>
+      <div ref={body} class="search">
+        <form onSubmit={openFirst}>
+          <SearchField onInput={setTyped} />
+        </form>
+        <Status text={text} results={results} error={found.error?.message ?? null} isWaiting={typed.trim() !== text} />
+        <PageResults text={typed.trim()} onOpen={onClose} />
+        {results.data.map((group) => (
+          <GroupResults key={group.kind} group={group} text={text} onOpen={onClose} />
+        ))}
+        {results.notes.map((note) => (
+          <p key={note} class="search-note">
+            {note}
+          </p>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+interface Results {
+  readonly data: readonly FoundGroup[]
+  readonly notes: readonly string[]
+}
+
+const nothing: Results = { data: [], notes: [] }
+
+function findAll(text: string): Promise<Results> {
+  return unwrap(sessionApi.GET('/ui/api/search', { params: { query: { text } } }))
+}
+
+/** Returns a text as it was when the user last paused. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), PAUSE)
+    return () => clearTimeout(timer)
+  }, [text])
+  return paused
+}
+
+function SearchField({ onInput }: { readonly onInput: (text: string) => void }): VNode {
+  const id = useId()
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  return (
+    <>
+      <label class="visually-hidden" for={id}>
+        Address, subject, Message-ID, domain, contact or page
+      </label>
+      <input
+        ref={field}
+        id={id}
+        type="search"
+        class="search-field"
+        maxLength={320}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="Address, subject, Message-ID, domain …"
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </>
+  )
+}
+
+interface StatusProps {
+  readonly text: string
+  readonly results: Results
+  readonly error: string | null
+  readonly isWaiting: boolean
+}
+
+/** Screen readers read it when it changes. */
+function Status({ text, results, error, isWaiting }: StatusProps): VNode {
+  const count = results.data.reduce((sum, { items }) => sum + items.length, 0)
+  const words =
+    text.length < MIN_LENGTH
+      ? 'Type at least two characters. A complete address finds all of its emails.'
+      : isWaiting
+        ? 'Searching …'
+        : (error ?? (count === 0 ? 'Nothing was found besides pages.' : `${count} found.`))
+  return (
+    <p class="search-note" role="status">
+      {words}
+    </p>
+  )
+}
+
+/** Pages that a search lists. */
+const MAX_PAGES = 5
+
+function PageResults({ text, onOpen }: { readonly text: string; readonly onOpen: () => void }): VNode | null {
+  const pages = text.length < MIN_LENGTH ? [] : findPages(text.toLowerCase())
+  if (pages.length === 0) return null
+  return (
+    <section class="search-group">
+      <h3>Pages</h3>
+      <ul>
+        {pages.map(({ path, label }) => (
+          <li key={path}>
+            <Link href={path} onClick={onOpen}>
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function findPages(text: string): readonly { readonly path: string; readonly label: string }[] {
+  return routes
+    .filter(({ area }) => area !== 'operator' || mayOperate.value)
+    .flatMap(({ path, navigation }) => (navigation === undefined ? [] : [{ path, label: navigation.label }]))
+    .filter(({ label }) => label.toLowerCase().includes(text))
+    .slice(0, MAX_PAGES)
+}
+
+interface GroupProps {
+  readonly group: FoundGroup
+  readonly text: string
+  readonly onOpen: () => void
+}
+
+function GroupResults({ group: { kind, items, has_more: hasMore }, text, onOpen }: GroupProps): VNode {
+  const name = kindNames[kind]
+  return (
+    <section class="search-group">
+      <h3>{name}</h3>
+      <ul>
+        {items.map((item) => (
+          <li key={item.id}>
+            <Link href={toResult(kind, item)} onClick={onOpen}>
+              <ItemText item={item} />
+            </Link>
+          </li>
+        ))}
+        {hasMore ? (
+          <li>
+            <Link href={toAllResults(kind, text)} onClick={onOpen}>
+              Show all: {name.toLowerCase()}
+            </Link>
+          </li>
+        ) : null}
+      </ul>
+    </section>
+  )
+}
+
+function ItemText({ item: { title, note, status, at } }: { readonly item: FoundItem }): VNode {
+  return (
+    <>
+      <span class="search-title">{allowBreaks(title.trim() === '' ? '(no subject)' : title)}</span>
+      {status === null ? null : <StatusBadge status={status} />}
+      <span class="search-remark">
+        {allowBreaks(note)} {at === null ? null : <Time at={at} />}
+      </span>
+    </>
+  )
+}
+
+function linksIn(element: HTMLElement | null): readonly HTMLElement[] {
+  return [...(element?.querySelectorAll<HTMLElement>('.search-group a') ?? [])]
+}
+
+/** Moves the focus with the arrow keys: from the field to the first result, and between results. */
+function walk(event: KeyboardEvent, body: HTMLElement | null): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+  const places = [body?.querySelector<HTMLElement>('.search-field') ?? null, ...linksIn(body)]
+  const at = places.findIndex((place) => place?.matches(':focus') ?? false)
+  const next = places[at + (event.key === 'ArrowDown' ? 1 : -1)]
+  if (at === -1 || next === null || next === undefined) return
+  event.preventDefault()
+  next.focus()
+}

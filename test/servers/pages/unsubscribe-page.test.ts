@@ -4,7 +4,7 @@ import { renderUnsubscribePage, unknownUnsubscribePage } from '../../../src/serv
 
 const stages = ['asks', 'done', 'done-before', 'undone', 'stays'] as const
 const scopes = ['mail', 'broadcasts'] as const
-const common = { sender: 'app@a.test', scope: 'mail', canUndo: false } as const
+const common = { sender: 'app@a.test', scope: 'mail', canUndo: false, language: 'en' } as const
 
 t.test('the address is masked', (t) => {
   const rows: readonly (readonly [address: string, shown: string])[] = [

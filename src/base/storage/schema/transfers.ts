@@ -6,7 +6,7 @@ export const transfers = [
     id text primary key, workspace_id text not null, kind text not null check (kind in ('contacts', 'suppressions')),
     status text not null check (status in ('processing', 'completed', 'failed')), options text not null,
     total integer not null, done integer not null, report text, error text, created_at integer not null,
-    finished_at integer) strict, without rowid`,
+    finished_at integer, broadcast_id text, outcome text) strict, without rowid`,
   // Counts and lists the imports of a workspace in one state.
   'create index imports_of_workspace on imports (workspace_id, status, id)',
   // Finds the imports that are to be removed for their age.
@@ -24,7 +24,7 @@ export const transfers = [
   // An export: what was asked for, how far it is, and what is known of its file.
   `create table exports (
     id text primary key, workspace_id text not null,
-    type text not null check (type in ('email_logs', 'bounces', 'suppressions', 'opens')),
+    type text not null check (type in ('email_logs', 'bounces', 'suppressions', 'opens', 'broadcast_recipients')),
     status text not null check (status in ('processing', 'completed', 'failed')),
     from_at integer not null, to_at integer not null, domain text, cursor text, rows integer not null,
     bytes integer not null, progress integer not null, error text, created_at integer not null,

@@ -28,6 +28,7 @@ import { parsedMessage } from '../../parsed-message.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 import { isRefusal } from './refusals.js'
+import { plainFooter } from '../../mail/plain-footer.js'
 
 const htmlSeeds = [
   '<!doctype html><html><head><style>a{}</style></head><body><p>hello <a href="https://b.test/?a=1&amp;b=2">link</a></p></body></html>',
@@ -169,6 +170,7 @@ const ids = {
   hostname: 'mail.a.test',
   publicUrl: 'https://a.test',
   base: 'https://a.test',
+  footer: plainFooter,
 }
 const secret = createSecretKey(Buffer.alloc(32))
 const messageIds = { emailId: 'bc-x', recipientId: emailId, now: 0 }

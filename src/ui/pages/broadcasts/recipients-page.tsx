@@ -1,0 +1,105 @@
+/** The recipients of a broadcast by what became of their messages, and their export. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { api, unwrap } from '../../api/client.ts'
+import { useLoad } from '../../api/use-load.ts'
+import { type ListPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
+import { Button } from '../../components/button.tsx'
+import { SelectField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { Empty } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
+import { Page } from '../../components/page.tsx'
+import type { PageProps } from '../../components/page-route.ts'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { Note, StatusBadge, Time } from '../../components/values.tsx'
+import { describeOutcome, isOutcome, outcomeOptions, type Recipient, type RecipientPage } from './outcome.ts'
+
+const names = ['status']
+
+interface LoadedPage extends ListPage<Recipient> {
+  /** True if emails of the broadcast were removed after their retention. */
+  readonly removed: boolean
+}
+
+export function RecipientsPage({ params: { id = '' } }: PageProps): VNode {
+  const filters = useFilters(names)
+  const status = filters.get('status')
+  const broadcast = useLoad(() => unwrap(api.GET('/v1/broadcasts/{id}', { params: { path: { id } } })), [id])
+  const pages = usePages((position) => loadRecipients(id, status, position), [id, filters.key])
+  const name = broadcast.data?.name
+  const isRemoved = (pages.data as LoadedPage | undefined)?.removed === true
+  return (
+    <Page
+      title={name === undefined ? 'Recipients' : `Recipients of “${name}”`}
+      intro="Opens and clicks count people. Programs, such as scanners, do not count."
+      up={{ href: `/broadcasts/${id}`, label: name ?? 'Broadcast' }}
+      actions={<Button onClick={() => requestExport(id, status)}>Export this list</Button>}
+    >
+      <Filters names={names} filters={filters}>
+        <FilterErrors error={pages.error}>
+          <SelectField name="status" label="Show" options={outcomeOptions} value={status} />
+        </FilterErrors>
+      </Filters>
+      {isRemoved ? <RemovedNote /> : null}
+      <PagedTable
+        caption="Recipients of the broadcast"
+        pages={pages}
+        columns={columns}
+        rowKey={({ email_id: emailId }) => emailId}
+        empty={<Empty title={isOutcome(status) ? describeOutcome(status).none : 'No recipient yet'} />}
+      />
+    </Page>
+  )
+}
+
+function RemovedNote(): VNode {
+  return (
+    <Note tone="info">
+      <p>
+        Emails of this broadcast were removed because of their age, and their recipients are not in this list. The
+        numbers of the broadcast still count them.
+      </p>
+    </Note>
+  )
+}
+
+async function loadRecipients(id: string, status: string, cursor: string | undefined): Promise<LoadedPage> {
+  const query = { limit: 50, ...(cursor === undefined ? {} : { cursor }), ...(isOutcome(status) ? { status } : {}) }
+  const page: RecipientPage = await unwrap(
+    api.GET('/v1/broadcasts/{id}/recipients', { params: { path: { id }, query } }),
+  )
+  return { rows: page.data, next: page.next_cursor, removed: page.removed }
+}
+
+async function requestExport(id: string, status: string): Promise<void> {
+  const body = { type: 'broadcast_recipients' as const, broadcast_id: id, ...(isOutcome(status) ? { status } : {}) }
+  await unwrap(api.POST('/v1/exports', { body }))
+  notify('The list is being written to a file. You find it under Exports.')
+}
+
+const columns: readonly Column<Recipient>[] = [
+  { title: 'Address', show: (recipient) => <Address recipient={recipient} /> },
+  { title: 'State', show: ({ status }) => (status === null ? '–' : <StatusBadge status={status} />) },
+  { title: 'Delivered', show: ({ delivered_at: at }) => <When at={at} /> },
+  { title: 'Opened', show: ({ opened_at: at }) => <When at={at} /> },
+  { title: 'Clicked', show: ({ clicked_at: at }) => <When at={at} /> },
+  { title: 'Unsubscribed', show: ({ unsubscribed_at: at }) => <When at={at} /> },
+]
+
+/** Links to the email, and shows the reply of the recipient's server if the message did not arrive. */
+function Address({ recipient: { to, email_id: id, status, response } }: { readonly recipient: Recipient }): VNode {
+  const isLost = status === 'bounced' || status === 'failed'
+  return (
+    <>
+      {status === null ? allowBreaks(to) : <Link href={`/emails/${id}`}>{allowBreaks(to)}</Link>}
+      {isLost && response !== null ? <span class="row-note">{allowBreaks(response)}</span> : null}
+    </>
+  )
+}
+
+function When({ at }: { readonly at: string | null }): VNode {
+  return at === null ? <>–</> : <Time at={at} />
+}

@@ -18,10 +18,10 @@ import { MessagePurge } from '../../src/records/messages/retention.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { withOwnDatabase } from '../helpers/database/daemon-database.js'
 import { rowOf } from '../helpers/database/rows.js'
+import { plainFooter } from '../helpers/mail/plain-footer.js'
 import { withoutReference } from '../helpers/mail/without-reference.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
-import { plainFooter } from '../helpers/mail/plain-footer.js'
 
 const base = 'https://links.test'
 const html =

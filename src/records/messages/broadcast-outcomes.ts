@@ -8,8 +8,8 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read, readTogether, type StatementBuilder } from '../../base/storage/db/prepared.js'
-import { parseJson, type Timestamp } from '../../base/storage/tables/columns.js'
 import type { RecipientOutcome } from '../../base/storage/tables/broadcast-tables.js'
+import { parseJson, type Timestamp } from '../../base/storage/tables/columns.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 
 export const recipientOutcomes = [

@@ -8,8 +8,8 @@ import { BroadcastComposer } from '../../../src/outbound/broadcasts/compose-broa
 import { insertSentContent } from '../../../src/outbound/broadcasts/sent-content.js'
 import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { insertContact, newContactOf } from '../../../src/workspaces/audiences/contacts.js'
-import { rowOf } from './rows.js'
 import { plainFooter } from '../mail/plain-footer.js'
+import { rowOf } from './rows.js'
 
 interface NewBroadcast {
   readonly workspaceId: string

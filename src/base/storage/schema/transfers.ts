@@ -6,7 +6,7 @@ export const transfers = [
     id text primary key, workspace_id text not null, kind text not null check (kind in ('contacts', 'suppressions')),
     status text not null check (status in ('processing', 'completed', 'failed')), options text not null,
     total integer not null, done integer not null, report text, error text, created_at integer not null,
-    finished_at integer, broadcast_id text, outcome text) strict, without rowid`,
+    finished_at integer) strict, without rowid`,
   // Counts and lists the imports of a workspace in one state.
   'create index imports_of_workspace on imports (workspace_id, status, id)',
   // Finds the imports that are to be removed for their age.
@@ -28,7 +28,7 @@ export const transfers = [
     status text not null check (status in ('processing', 'completed', 'failed')),
     from_at integer not null, to_at integer not null, domain text, cursor text, rows integer not null,
     bytes integer not null, progress integer not null, error text, created_at integer not null,
-    finished_at integer) strict, without rowid`,
+    finished_at integer, broadcast_id text, outcome text) strict, without rowid`,
   // The file of an export in pieces: each begins at a byte of the file, which its number says.
   `create table export_chunks (
     seq integer primary key, workspace_id text not null, export_id text not null, start_at integer not null,

@@ -22,6 +22,7 @@ interface SendDialogProps {
 
 export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNode {
   const path = { id: broadcast.audience_id }
+  const isRestricted = broadcast.not_opened_of !== null
   const numbers = useLoad(() => unwrap(sessionApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })))
   const send = async (values: FormData): Promise<void> => {
     const sent = await unwrap(
@@ -49,7 +50,12 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
             ) : (
               <p class="dialog-remark">The broadcast does not go to suppressed addresses.</p>
             )}
-            <SendForm subscribed={subscribed} onSubmit={send} onClose={onClose} />
+            {isRestricted ? <RestrictedNote /> : null}
+            <SendForm
+              people={isRestricted ? 'those who did not open' : countPeople(subscribed)}
+              onSubmit={send}
+              onClose={onClose}
+            />
           </>
         )}
       </Loaded>
@@ -57,15 +63,30 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
   )
 }
 
+function RestrictedNote(): VNode {
+  return (
+    <Note tone="info">
+      <p>
+        This broadcast goes only to those of them who got the earlier broadcast and have not opened it, at most once to
+        each.
+      </p>
+    </Note>
+  )
+}
+
+function countPeople(subscribed: number): string {
+  return `${formatNumber(subscribed)} ${subscribed === 1 ? 'contact' : 'contacts'}`
+}
+
 interface SendFormProps {
-  readonly subscribed: number
+  /** Who gets it, in words. */
+  readonly people: string
   readonly onSubmit: (values: FormData) => Promise<void>
   readonly onClose: () => void
 }
 
-function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
+function SendForm({ people, onSubmit, onClose }: SendFormProps): VNode {
   const [time, setTime] = useState('')
-  const people = `${formatNumber(subscribed)} ${subscribed === 1 ? 'contact' : 'contacts'}`
   return (
     <Form onSubmit={onSubmit}>
       <TextField

@@ -11,8 +11,8 @@ import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
 import { readSession } from '../../session/sign-in.ts'
-import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
 import { RecipientFields, readRecipientValues, toLanguageName } from './recipient-fields.tsx'
+import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
 import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
 
 export function WorkspacePage(): VNode {

@@ -24,11 +24,11 @@ import {
   parseBoundedText,
   parseTemplateText,
 } from '../../../../src/workspaces/content/template-text.js'
+import { plainFooter } from '../../mail/plain-footer.js'
 import { parsedMessage } from '../../parsed-message.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 import { isRefusal } from './refusals.js'
-import { plainFooter } from '../../mail/plain-footer.js'
 
 const htmlSeeds = [
   '<!doctype html><html><head><style>a{}</style></head><body><p>hello <a href="https://b.test/?a=1&amp;b=2">link</a></p></body></html>',

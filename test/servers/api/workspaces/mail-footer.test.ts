@@ -1,7 +1,6 @@
 /** Language and postal address of a workspace, and what recipients of its broadcasts read of them. */
 import { simpleParser } from 'mailparser'
 import t from 'tap'
-import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { sendToFive, startWithRecipients } from '../../../helpers/broadcasts/sent-to-five.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -28,14 +27,13 @@ t.test('broadcasts and the page of their unsubscribe link are in the language of
   t.match((await app.rest('PATCH', path, { body: { postal_address: null } })).json(), { data: { postal_address: null } })
   for (const wrong of [
     { language: 'xx' },
-    { language: null },
     { postal_address: 'x'.repeat(501) },
     { postal_address: 'x\n'.repeat(10) + 'x' },
     { postal_address: 'a\u0007b' },
     { postal_address: 5 },
   ]) {
     const refused = await app.rest('PATCH', path, { body: wrong })
-    t.equal(refused.json<ErrorBody>().error.code, 'validation_error', JSON.stringify(wrong))
+    t.match(refused.json(), { error: { code: 'validation_error' } }, JSON.stringify(wrong))
   }
   t.same(app.errors, [])
 })

@@ -86,8 +86,8 @@ t.test('a broadcast is duplicated, and sent again to those who did not open it',
   await expectPresentable(t, dashboard, 'a draft to those who did not open')
   const before = sink.messages.length
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-  await page.getByText('This broadcast goes only to those of them').waitFor()
-  await page.getByRole('button', { name: 'Send to those who did not open now' }).click()
+  await page.getByText('This broadcast goes only to subscribed contacts').waitFor()
+  await page.getByRole('button', { name: 'Send now' }).click()
   await page.getByText('The broadcast is being sent.').waitFor()
   await page.locator('.badge', { hasText: 'Sent' }).waitFor()
   await page.getByRole('link', { name: '1 recipients: show who' }).waitFor()

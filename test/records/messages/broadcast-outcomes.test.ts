@@ -92,7 +92,11 @@ t.test('each read walks one index and sorts nothing', { skip: skipOnPostgres(pla
       `${index}: ${firsts.join(' | ')}`,
     )
   }
-  t.equal(firsts.filter((detail) => /\([a-z_]+,(?:email_)?id\)</.test(detail)).length, 5, 'from the place of the cursor')
+  t.equal(
+    firsts.filter((detail) => /\([a-z_]+,(?:email_)?id\)</.test(detail)).length,
+    5,
+    'from the place of the cursor',
+  )
 })
 
 t.test('the first removed email tells that not all are kept', async (t) => {

@@ -33,10 +33,15 @@ export function DuplicateButton({ broadcast }: CopyProps): VNode {
   return <Button onClick={() => copy({})}>Duplicate</Button>
 }
 
+/** The most contacts who may be left: some of those who opened have unsubscribed too, for example. */
+function countLeft(first: Broadcast): number {
+  const { sent, bounced, complained, unsubscribed, unique_opens: opens, unique_clicks: clicks } = first
+  return Math.max(0, sent - bounced - Math.max(opens, clicks, complained, unsubscribed))
+}
+
 export function AgainDialog({ broadcast, onClose }: CopyProps & { readonly onClose: () => void }): VNode {
   const copy = useCopy(broadcast)
-  const { name, delivered, complained, unique_opens: opens } = broadcast
-  const left = Math.max(0, delivered - complained - opens)
+  const { name } = broadcast
   const make = async (values: FormData): Promise<void> => {
     await copy({ name: readText(values, 'name'), only_not_opened: true })
     onClose()
@@ -46,8 +51,8 @@ export function AgainDialog({ broadcast, onClose }: CopyProps & { readonly onClo
       <div class="dialog-text">
         <p>
           This makes a draft with the same content, which you can change before you send it. It goes only to contacts
-          who got “{name}” and have neither opened it nor followed a link when their turn comes. Now these are about{' '}
-          {formatNumber(left)}.
+          who got “{name}” and have neither opened it nor followed a link when their turn comes. Now these are at most{' '}
+          {formatNumber(countLeft(broadcast))}.
         </p>
         <p>
           It leaves out contacts whose email bounced, who complained or who unsubscribed. Programs that load pictures do

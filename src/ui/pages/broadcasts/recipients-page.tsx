@@ -18,6 +18,7 @@ import { Note, StatusBadge, Time } from '../../components/values.tsx'
 import { describeOutcome, isOutcome, outcomeOptions, type Recipient, type RecipientPage } from './outcome.ts'
 
 const names = ['status']
+const PAGE_SIZE = 25
 
 interface LoadedPage extends ListPage<Recipient> {
   /** True if emails of the broadcast were removed after their retention. */
@@ -67,7 +68,11 @@ function RemovedNote(): VNode {
 }
 
 async function loadRecipients(id: string, status: string, cursor: string | undefined): Promise<LoadedPage> {
-  const query = { limit: 50, ...(cursor === undefined ? {} : { cursor }), ...(isOutcome(status) ? { status } : {}) }
+  const query = {
+    limit: PAGE_SIZE,
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(isOutcome(status) ? { status } : {}),
+  }
   const page: RecipientPage = await unwrap(
     api.GET('/v1/broadcasts/{id}/recipients', { params: { path: { id }, query } }),
   )
@@ -82,11 +87,8 @@ async function requestExport(id: string, status: string): Promise<void> {
 
 const columns: readonly Column<Recipient>[] = [
   { title: 'Address', show: (recipient) => <Address recipient={recipient} /> },
-  { title: 'State', show: ({ status }) => (status === null ? '–' : <StatusBadge status={status} />) },
-  { title: 'Delivered', show: ({ delivered_at: at }) => <When at={at} /> },
-  { title: 'Opened', show: ({ opened_at: at }) => <When at={at} /> },
-  { title: 'Clicked', show: ({ clicked_at: at }) => <When at={at} /> },
-  { title: 'Unsubscribed', show: ({ unsubscribed_at: at }) => <When at={at} /> },
+  { title: 'State', show: (recipient) => <State recipient={recipient} /> },
+  { title: 'Since then', show: (recipient) => <Acts recipient={recipient} /> },
 ]
 
 /** Links to the email, and shows the reply of the recipient's server if the message did not arrive. */
@@ -100,6 +102,38 @@ function Address({ recipient: { to, email_id: id, status, response } }: { readon
   )
 }
 
-function When({ at }: { readonly at: string | null }): VNode {
-  return at === null ? <>–</> : <Time at={at} />
+/** The status of the email, and when it came to that. */
+function State({ recipient }: { readonly recipient: Recipient }): VNode {
+  const { status, delivered_at: delivered, bounced_at: bounced } = recipient
+  const at = status === 'bounced' ? bounced : delivered
+  return (
+    <>
+      {status === null ? 'The email was removed' : <StatusBadge status={status} />}
+      {at === null ? null : (
+        <span class="row-note">
+          <Time at={at} />
+        </span>
+      )}
+    </>
+  )
+}
+
+/** What the recipient has done. */
+function Acts({ recipient }: { readonly recipient: Recipient }): VNode {
+  const acts = [
+    { name: 'Opened', at: recipient.opened_at },
+    { name: 'Clicked', at: recipient.clicked_at },
+    { name: 'Complained', at: recipient.complained_at },
+    { name: 'Unsubscribed', at: recipient.unsubscribed_at },
+  ].filter(({ at }) => at !== null)
+  if (acts.length === 0) return <>–</>
+  return (
+    <>
+      {acts.map(({ name, at }) => (
+        <span key={name} class="row-line">
+          {name} <Time at={at} />
+        </span>
+      ))}
+    </>
+  )
 }

@@ -37,12 +37,14 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
       <Loaded from={numbers}>
         {({ contacts, subscribed }) => (
           <>
-            <Facts
-              facts={[
-                { name: 'Recipients now', value: <strong>{formatNumber(subscribed)}</strong> },
-                { name: 'Not subscribed', value: formatNumber(contacts - subscribed) },
-              ]}
-            />
+            {isRestricted ? null : (
+              <Facts
+                facts={[
+                  { name: 'Recipients now', value: <strong>{formatNumber(subscribed)}</strong> },
+                  { name: 'Not subscribed', value: formatNumber(contacts - subscribed) },
+                ]}
+              />
+            )}
             {subscribed === 0 ? (
               <Note tone="warn">
                 <p>The audience has no subscribed contact: the broadcast would reach no one.</p>
@@ -51,11 +53,7 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
               <p class="dialog-remark">The broadcast does not go to suppressed addresses.</p>
             )}
             {isRestricted ? <RestrictedNote /> : null}
-            <SendForm
-              people={isRestricted ? 'those who did not open' : countPeople(subscribed)}
-              onSubmit={send}
-              onClose={onClose}
-            />
+            <SendForm people={isRestricted ? null : countPeople(subscribed)} onSubmit={send} onClose={onClose} />
           </>
         )}
       </Loaded>
@@ -67,8 +65,8 @@ function RestrictedNote(): VNode {
   return (
     <Note tone="info">
       <p>
-        This broadcast goes only to those of them who got the earlier broadcast and have not opened it, at most once to
-        each.
+        This broadcast goes only to subscribed contacts who got the earlier broadcast and have neither opened it nor
+        followed a link when their turn comes, at most once to each.
       </p>
     </Note>
   )
@@ -79,8 +77,8 @@ function countPeople(subscribed: number): string {
 }
 
 interface SendFormProps {
-  /** Who gets it, in words. */
-  readonly people: string
+  /** How many get it, in words. Null if that is not known before. */
+  readonly people: string | null
   readonly onSubmit: (values: FormData) => Promise<void>
   readonly onClose: () => void
 }
@@ -98,11 +96,16 @@ function SendForm({ people, onSubmit, onClose }: SendFormProps): VNode {
         hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
       <FormActions>
-        <SubmitButton>{time === '' ? `Send to ${people} now` : `Schedule for about ${people}`}</SubmitButton>
+        <SubmitButton>{nameAct(people, time === '')}</SubmitButton>
         <Button onClick={onClose}>Cancel</Button>
       </FormActions>
     </Form>
   )
+}
+
+function nameAct(people: string | null, isNow: boolean): string {
+  if (people === null) return isNow ? 'Send now' : 'Schedule'
+  return isNow ? `Send to ${people} now` : `Schedule for about ${people}`
 }
 
 function readSchedule(values: FormData): { scheduled_for?: string } {

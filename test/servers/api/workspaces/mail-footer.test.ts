@@ -23,8 +23,12 @@ t.test('broadcasts and the page of their unsubscribe link are in the language of
   t.match((await app.rest('GET', link, { key: null })).text, /<html lang="de">[\s\S]*<h1>Abbestellen\?<\/h1>/)
 
   t.match((await app.rest('PATCH', path, { body: { name: 'Own' } })).json(), { data: { language: 'de' } })
-  t.match((await app.rest('PATCH', path, { body: { postal_address: '  ' } })).json(), { data: { postal_address: null } })
-  t.match((await app.rest('PATCH', path, { body: { postal_address: null } })).json(), { data: { postal_address: null } })
+  t.match((await app.rest('PATCH', path, { body: { postal_address: '  ' } })).json(), {
+    data: { postal_address: null },
+  })
+  t.match((await app.rest('PATCH', path, { body: { postal_address: null } })).json(), {
+    data: { postal_address: null },
+  })
   for (const wrong of [
     { language: 'xx' },
     { postal_address: 'x'.repeat(501) },

@@ -12,7 +12,7 @@ import { readTotals } from './broadcast-resource.js'
 import { buildStateConflict } from './change-broadcast.js'
 import { createDraft, toDraft } from './draft.js'
 
-export interface CopyRequest {
+interface CopyRequest {
   /** Undefined for a name that is made from that of the first broadcast. */
   readonly name: string | undefined
   /** True for a draft to those who did not open the first broadcast. */
@@ -40,7 +40,7 @@ async function checkRepeatable(read: Read, first: Broadcast): Promise<void> {
   await checkOpensKnown(read, { workspaceId, id })
 }
 
-/** Throws a Refusal `conflict` if emails of the broadcast were removed, so nobody knows who opened them. */
+/** Throws a Refusal `conflict` if emails of the broadcast were removed, so that it is not known who opened them. */
 export async function checkOpensKnown(read: Read, { workspaceId, id }: BroadcastRef): Promise<void> {
   if (await keepsAllEmails(read, { workspaceId, broadcastId: id })) return
   const message =

@@ -27,7 +27,7 @@ export interface OutcomePlace {
 
 const TOP: OutcomePlace = { at: Number.MAX_SAFE_INTEGER, id: '' }
 
-export interface RecipientsQuery {
+interface RecipientsQuery {
   readonly workspaceId: string
   readonly broadcastId: string
   /** Null for all recipients. */

@@ -1,4 +1,4 @@
-/** What a request for an export says: a type with a range of time, or a broadcast whose recipients are exported. */
+/** Parses a request for an export: a type with a range of time, or a broadcast whose recipients are exported. */
 import { z } from 'zod'
 import type { ExportRow } from '../../../records/exports/export-records.js'
 import { recipientOutcomes } from '../../../records/messages/broadcast-outcomes.js'

@@ -1,9 +1,10 @@
 /** The recipients of a broadcast by what became of their messages, and their export. */
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
-import { type ListPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/fields.tsx'
@@ -20,18 +21,19 @@ import { describeOutcome, isOutcome, outcomeOptions, type Recipient, type Recipi
 const names = ['status']
 const PAGE_SIZE = 25
 
-interface LoadedPage extends ListPage<Recipient> {
-  /** True if emails of the broadcast were removed after their retention. */
-  readonly removed: boolean
-}
-
 export function RecipientsPage({ params: { id = '' } }: PageProps): VNode {
   const filters = useFilters(names)
   const status = filters.get('status')
   const broadcast = useLoad(() => unwrap(api.GET('/v1/broadcasts/{id}', { params: { path: { id } } })), [id])
-  const pages = usePages((position) => loadRecipients(id, status, position), [id, filters.key])
+  /** True if emails of the broadcast were removed after their retention. */
+  const [isRemoved, setRemoved] = useState(false)
+  const load = async (position: string | undefined): Promise<ListPage<Recipient>> => {
+    const page = await loadRecipients(id, status, position)
+    setRemoved(page.removed)
+    return toCursorPage(page)
+  }
+  const pages = usePages(load, [id, filters.key])
   const name = broadcast.data?.name
-  const isRemoved = (pages.data as LoadedPage | undefined)?.removed === true
   return (
     <Page
       title={name === undefined ? 'Recipients' : `Recipients of “${name}”`}
@@ -67,16 +69,13 @@ function RemovedNote(): VNode {
   )
 }
 
-async function loadRecipients(id: string, status: string, cursor: string | undefined): Promise<LoadedPage> {
+function loadRecipients(id: string, status: string, cursor: string | undefined): Promise<RecipientPage> {
   const query = {
     limit: PAGE_SIZE,
     ...(cursor === undefined ? {} : { cursor }),
     ...(isOutcome(status) ? { status } : {}),
   }
-  const page: RecipientPage = await unwrap(
-    api.GET('/v1/broadcasts/{id}/recipients', { params: { path: { id }, query } }),
-  )
-  return { rows: page.data, next: page.next_cursor, removed: page.removed }
+  return unwrap(api.GET('/v1/broadcasts/{id}/recipients', { params: { path: { id }, query } }))
 }
 
 async function requestExport(id: string, status: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** What recipients read of a workspace: the language and the postal address of the footer of broadcasts. */
+/** The fields of a workspace that recipients read: the language and the postal address of the footer of broadcasts. */
 import type { VNode } from 'preact'
 import type { components } from '../../api/schema.d.ts'
 import { SelectField, TextArea } from '../../components/fields.tsx'

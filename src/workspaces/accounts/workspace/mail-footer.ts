@@ -1,4 +1,4 @@
-/** What recipients read of a workspace: its language and its postal address, for the footer of broadcasts. */
+/** The language and the postal address of a workspace, which recipients read in the footer of broadcasts. */
 import type { Language } from '../../../base/mail/language.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'

@@ -32,7 +32,7 @@ t.test('broadcasts and the page of their unsubscribe link are in the language of
   for (const wrong of [
     { language: 'xx' },
     { postal_address: 'x'.repeat(501) },
-    { postal_address: 'x\n'.repeat(10) + 'x' },
+    { postal_address: `${'x\n'.repeat(10)}x` },
     { postal_address: 'a\u0007b' },
     { postal_address: 5 },
   ]) {

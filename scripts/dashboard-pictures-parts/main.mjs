@@ -91,6 +91,7 @@ function pagesOf(ids) {
     ['template', `/templates/${ids.template}`],
     ['broadcasts', '/broadcasts'],
     ['broadcast', `/broadcasts/${ids.broadcast}`],
+    ['broadcast-recipients', `/broadcasts/${ids.broadcast}/recipients`],
     ['broadcast-draft', `/broadcasts/${ids.draft}`],
     ['suppressions', '/suppressions'],
     ['exports', '/exports'],

@@ -74,6 +74,8 @@ export const beyond: readonly string[] = [
   'GET /v1/inbound/:id/attachments/:place',
   'GET /v1/inbound/:id/raw/download',
   'POST /v1/inbound/:id/feedback',
+  'GET /v1/broadcasts/:id/recipients',
+  'POST /v1/broadcasts/:id/duplicate',
   'POST /v1/domains/:id/rotate',
   'GET /v1/domains/:id/reports',
   'GET /v1/domains/:id/reports/:reportId',

@@ -18,6 +18,7 @@ import { MessagePurge } from '../../src/records/messages/retention.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { withOwnDatabase } from '../helpers/database/daemon-database.js'
 import { rowOf } from '../helpers/database/rows.js'
+import { plainFooter } from '../helpers/mail/plain-footer.js'
 import { withoutReference } from '../helpers/mail/without-reference.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -57,7 +58,8 @@ async function store(app: TestDaemon, to: readonly string[]): Promise<Broadcast>
   const id = uuidv7(app.now())
   const composer = new BroadcastComposer('mail.service.test', base, { baseFor: () => base })
   const content = { sender, replyTo: [], subject: 'For {{first_name}} <{{email}}>', html, text: null }
-  const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId: uuidv7(app.now()) })
+  const ids = { broadcastId: id, audienceId: uuidv7(app.now()) }
+  const { frame, links } = await composer.compose(content, { ...ids, footer: plainFooter })
   const messages = await Promise.all(to.map((address) => buildWrites(app, { id, frame }, address)))
   const own = { broadcast_id: id, workspace_id: app.workspaceId, created_at: app.now() }
   await withOwnDatabase(app, async ({ commit, read }) =>

@@ -111,7 +111,7 @@ async function storeWithOtherClocks({ one, two }: Cluster): Promise<void> {
 }
 
 async function countExported(database: Database, from: number, to: number): Promise<number> {
-  const range = { workspace_id: 'ws_1', domain: null, from_at: from, to_at: to }
+  const range = { workspace_id: 'ws_1', domain: null, from_at: from, to_at: to, broadcast_id: null, outcome: null }
   const source = await createOpenSource(database.read, range)
   let count = 0
   let cursor: string | null = null

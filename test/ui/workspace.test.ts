@@ -33,6 +33,15 @@ t.test('a workspace is renamed, another one is created and deleted', { skip }, a
     data: { name: HOSTILE, icon_url: 'https://x.test/logo.png' },
   })
 
+  await page.getByLabel('Language of recipients').selectOption('Deutsch')
+  await page.getByLabel('Postal address').fill('Shop & <b>Co</b>\n1 High Street')
+  await page.getByRole('button', { name: 'Save the settings' }).click()
+  await page.locator('.fact', { hasText: 'Shop & <b>Co</b>' }).waitFor()
+  t.match((await app.rest('GET', `/v1/workspaces/${app.workspaceId}`)).json(), {
+    data: { language: 'de', postal_address: 'Shop & <b>Co</b>\n1 High Street', name: HOSTILE },
+  })
+  await expectPresentable(t, dashboard, 'the workspace with its language and address')
+
   await page.getByRole('link', { name: 'Create another workspace' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Second')
   await expectPresentable(t, dashboard, 'the form of a workspace')

@@ -17,6 +17,8 @@ import { bulkRoute } from '../../servers/api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../../servers/api/audiences/contacts.js'
 import { breakerRoutes } from '../../servers/api/breakers/breakers.js'
 import { type BroadcastActDeps, broadcastActRoutes } from '../../servers/api/broadcasts/broadcast-acts.js'
+import { broadcastCopyRoute } from '../../servers/api/broadcasts/broadcast-copies.js'
+import { broadcastRecipientsRoute } from '../../servers/api/broadcasts/broadcast-recipients.js'
 import { broadcastRoutes } from '../../servers/api/broadcasts/broadcasts.js'
 import type { Changes } from '../../servers/api/changes.js'
 import { fileRoutes } from '../../servers/api/content/files.js'
@@ -127,6 +129,8 @@ export function buildApiRoutes(parts: RouteParts, { acceptance, messages }: Mail
     ...audienceRoutes(parts),
     ...audienceFileRoutes(importing),
     ...broadcastRoutes(parts),
+    broadcastCopyRoute(parts),
+    broadcastRecipientsRoute(read),
     ...broadcastActRoutes({ ...parts, ...buildBroadcastParts(parts) }),
     ...breakerRoutes({ read, commit, broadcasts: new StoredBroadcasts(read), breaker: parts.breaker }),
     ...templateRoutes({ ...parts, sampleUnsubscribeUrl: buildUnsubscribeUrl(publicUrl, 'preview') }),

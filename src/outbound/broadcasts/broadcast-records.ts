@@ -24,7 +24,7 @@ export interface BroadcastRef {
 export const summaryColumns = [
   ...(['id', 'workspace_id', 'name', 'audience_id', 'sender', 'reply_to', 'subject', 'template_id'] as const),
   ...(['status', 'scheduled_for', 'started_at', 'finished_at', 'key_id', 'cursor', 'ceiling', 'expanded'] as const),
-  ...(['waits_until', 'note', 'version', 'created_at', 'updated_at'] as const),
+  ...(['waits_until', 'note', 'version', 'created_at', 'updated_at', 'not_opened_of'] as const),
 ] as const satisfies readonly (keyof BroadcastSummary)[]
 
 const contentColumns = ['name', 'audience_id', 'sender', 'reply_to', 'subject', 'html', 'text', 'template_id'] as const
@@ -58,6 +58,18 @@ export const insertDraft = prepareWrite<DraftColumns & { id: string; workspaceId
       created_at: slot('now'),
       updated_at: slot('now'),
     }),
+)
+
+/** Restricts a new draft to those who got another broadcast and did not open it. */
+export const restrictDraft = prepareWrite<BroadcastRef & { notOpenedOf: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('broadcasts')
+      .set({ not_opened_of: slot('notOpenedOf') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('status', '=', 'draft'),
+  1,
 )
 
 type Versioned = BroadcastRef & { readonly version: number }

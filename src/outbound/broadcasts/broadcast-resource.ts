@@ -74,6 +74,7 @@ export interface ListedBroadcast extends Totals {
   readonly rates: BroadcastRates
   readonly waits_until: string | null
   readonly note: string | null
+  readonly not_opened_of: string | null
 }
 
 export interface BroadcastResource extends ListedBroadcast {
@@ -106,6 +107,7 @@ export async function toListedBroadcast(read: Read, broadcast: BroadcastSummary)
     rates: ratesOfBroadcast(totals),
     waits_until: toTime(broadcast.waits_until),
     note: broadcast.note,
+    not_opened_of: broadcast.not_opened_of,
   }
 }
 

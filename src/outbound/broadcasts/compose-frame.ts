@@ -4,29 +4,32 @@
  *
  * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058),
  * List-Id of the audience (RFC 2919), by which people filter it, and `Precedence: bulk`, which suppresses automatic
- * replies. A body without an unsubscribe link gets one at its end.
+ * replies. A body without an unsubscribe link gets a footer with one, in the language of the workspace.
  *
  * The functions are pure except for the boundary and the marks, which are random. Large content takes up to 50 ms.
  */
 import { isAscii } from 'node:buffer'
 import { type DomainName, domainOf } from '../../base/mail/address.js'
-import { escapeHtml } from '../../base/mail/markup.js'
 import { createMessageId } from '../../base/mail/message-id.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { randomSecret } from '../../base/platform/ids.js'
 import { encodeFullLines, SOFT_BREAK } from '../../records/messages/frames/encode-slot.js'
 import type { FrameSlot, MessageFrame } from '../../records/messages/frames/message-frame.js'
 import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
+import type { MailFooter } from '../../workspaces/accounts/workspace/mail-footer.js'
 import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
 import { buildListFields, buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 import { type BroadcastContent, type ParsedContent, parseBroadcastContent } from './broadcast-content.js'
 import { FrameValues, Marks, markText, type SplitText, toSubject, type ValuePlace } from './message-text.js'
 import { trackBroadcast } from './track-broadcast.js'
+import { buildHtmlFooter, buildTextFooter } from './unsubscribe-footer.js'
 
 export interface BroadcastIds {
   readonly broadcastId: string
   readonly audienceId: string
+  /** What a body gets that has no unsubscribe link. */
+  readonly footer: MailFooter
   /** False if links stay as they are and there is no pixel. */
   readonly isTracked?: boolean
 }
@@ -86,16 +89,19 @@ interface Bodies {
 }
 
 function buildBodies(parsed: ParsedContent, source: string, composing: Composing): Bodies {
-  const { marks, base } = composing
+  const { marks, base, footer: given } = composing
   const url = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
   const html = parsed.html === null ? null : markText(parsed.html, marks, base, 'html')
   const text =
     parsed.text === null ? marks.dropCutMark(textOfHtml(html ?? '')) : markText(parsed.text, marks, base, 'text')
   const form = parsed.text === null ? 'text-of-html' : 'text'
   const parts = marks.split(text)
-  const plain = { parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url)), form } as const
+  const plain = {
+    parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url, given)),
+    form,
+  } as const
   if (html === null) return { text: plain, html: null, links: [] }
-  const footer = hasUnsubscribeUrl(marks.split(html)) ? '' : buildHtmlFooter(url)
+  const footer = hasUnsubscribeUrl(marks.split(html)) ? '' : buildHtmlFooter(url, given)
   const tracked = trackBroadcast(html, { ...composing, source, footer })
   return { text: plain, html: { parts: marks.split(tracked.html), form: 'html' }, links: tracked.links }
 }
@@ -220,19 +226,4 @@ function toSlot({ value, raw }: ValuePlace, form: BodyForm, values: FrameValues)
     default:
       return values.slotOf(value, 'verbatim')
   }
-}
-
-/**
- * Writes the footer of a body that has no unsubscribe link.
- *
- * The footer sets its own colours, so that it is readable whatever the colours of the message are.
- */
-function buildHtmlFooter(url: string): string {
-  const box = 'margin:24px 0 0;padding:16px;background-color:#ffffff;color:#444444;font:14px/1.5 Arial,sans-serif'
-  const link = `<a href="${escapeHtml(url)}" style="color:#1a4fa0;text-decoration:underline">Unsubscribe</a>`
-  return `<div style="${box};text-align:center">You get this email because you are subscribed. ${link}</div>`
-}
-
-function buildTextFooter(url: string): string {
-  return `\n\nYou get this email because you are subscribed. Unsubscribe:\n${url}\n`
 }

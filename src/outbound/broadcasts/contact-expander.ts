@@ -4,7 +4,7 @@
  * The audience is fixed at the start, except for contacts who have unsubscribed, were deleted or are suppressed when
  * their turn comes. Delivery leaves out contacts who leave while their message waits. The whole commit misses if the
  * broadcast is no longer sending, its cursor was moved, or a limit is exhausted; a broadcast of a deleted workspace is
- * never sending. If a limit is exhausted, the expander takes as many contacts as the limit allows, and the others wait.
+ * never sending. A broadcast to those who did not open another one leaves out all other contacts here. If a limit is exhausted, the expander takes as many contacts as the limit allows, and the others wait.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Address, domainOf, tryParseForeignAddress } from '../../base/mail/address.js'
@@ -17,6 +17,7 @@ import { prepareWrite } from '../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
+import { findUnopened } from '../../records/messages/broadcast-outcomes.js'
 import { findFrame } from '../../records/messages/frames/framed-message.js'
 import type { MessageFrame } from '../../records/messages/frames/message-frame.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../records/messages/queue/enqueue.js'
@@ -102,7 +103,19 @@ export class ContactExpander {
       if (address === null || !isIncluded || (await suppressions.isSuppressed(workspaceId, address))) continue
       chosen.push({ contact, address })
     }
-    return { chosen, cursor: contacts.at(-1)?.id ?? cursor, isLast: contacts.length < size }
+    const restricted = await this.restrict(broadcast, chosen)
+    return { chosen: restricted, cursor: contacts.at(-1)?.id ?? cursor, isLast: contacts.length < size }
+  }
+
+  /** Chooses those who got another broadcast and did not open it, if the broadcast goes only to them. */
+  private async restrict(
+    { workspace_id: workspaceId, not_opened_of: broadcastId }: BroadcastSummary,
+    chosen: readonly ChosenContact[],
+  ): Promise<readonly ChosenContact[]> {
+    if (broadcastId === null) return chosen
+    const ids = chosen.map(({ contact }) => contact.id)
+    const unopened = await findUnopened(this.deps.read, { workspaceId, broadcastId }, ids)
+    return chosen.filter(({ contact }) => unopened.has(contact.id))
   }
 
   /** Works in turns of the event loop of about two milliseconds each. */

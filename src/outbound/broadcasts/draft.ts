@@ -16,7 +16,14 @@ import { requireAudience } from '../../workspaces/audiences/audiences.js'
 import { templateById } from '../../workspaces/content/templates.js'
 import { parseBroadcastContent } from './broadcast-content.js'
 import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
-import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, insertDraft } from './broadcast-records.js'
+import {
+  type Broadcast,
+  type BroadcastRef,
+  changeDraft,
+  type DraftColumns,
+  insertDraft,
+  restrictDraft,
+} from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 
 /** The most broadcasts of a workspace, including sent ones. */
@@ -31,6 +38,11 @@ export interface Draft {
   readonly html: string | null
   readonly text: string | null
   readonly templateId: string | null
+}
+
+interface NewDraft extends Draft {
+  /** The broadcast that its recipients got and did not open. Absent if it goes to the whole audience. */
+  readonly notOpenedOf?: string | undefined
 }
 
 export type DraftChange = { readonly [Field in keyof Draft]?: Draft[Field] | undefined }
@@ -78,7 +90,7 @@ export const wordRules: readonly WordRule[] = [
 export async function createDraft(
   { read, commit }: Store,
   workspaceId: string,
-  draft: Draft,
+  draft: NewDraft,
   now: number,
 ): Promise<Broadcast> {
   await checkDraft(read, workspaceId, draft)
@@ -88,7 +100,9 @@ export async function createDraft(
     throw new Refusal('conflict', message, { limit: MAX_BROADCASTS, count })
   }
   const id = uuidv7(now)
-  await commit([insertDraft({ ...toContent(draft), id, workspaceId, now })])
+  const { notOpenedOf } = draft
+  const restriction = notOpenedOf === undefined ? [] : [restrictDraft({ workspaceId, id, notOpenedOf })]
+  await commit([insertDraft({ ...toContent(draft), id, workspaceId, now }), ...restriction])
   return requireBroadcast(read, { workspaceId, id })
 }
 
@@ -103,11 +117,22 @@ export async function updateDraft(
     const row = await requireBroadcast(read, ref)
     if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
     const draft = applyChange(toDraft(row), change)
+    checkAudienceStays(row, draft)
     await checkDraft(read, ref.workspaceId, draft)
     const write = changeDraft({ ...ref, version: row.version, ...toContent(draft), now })
     // The write missed because another change came first. The next round applies this change on top of it.
     if (await tryCommit(commit([write]))) return requireBroadcast(read, ref)
   }
+}
+
+/** The contacts of another audience did not get the first broadcast, so none of them would get this one. */
+function checkAudienceStays({ not_opened_of: first, audience_id: present }: Broadcast, { audienceId }: Draft): void {
+  if (first === null || audienceId === present) return
+  const rule = 'cannot be changed: the broadcast goes to those who did not open another one to the same audience'
+  throw new Refusal('invalid-parameter', `audience_id: ${rule}`, {
+    field: 'audience_id',
+    value: formatForDisplay(audienceId),
+  })
 }
 
 /** Applies a change: a template replaces the draft's own subject and bodies, and these replace a template. */
@@ -148,7 +173,7 @@ function toContent({ name, audienceId, from, replyTo, subject, html, text, templ
   }
 }
 
-function toDraft({ name, audience_id, sender, reply_to, subject, html, text, template_id }: Broadcast): Draft {
+export function toDraft({ name, audience_id, sender, reply_to, subject, html, text, template_id }: Broadcast): Draft {
   return {
     ...{ name, audienceId: audience_id, from: parseJson(sender), replyTo: parseJson(reply_to) },
     ...{ subject, html, text, templateId: template_id },

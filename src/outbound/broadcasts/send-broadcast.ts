@@ -12,6 +12,7 @@ import { parseJson } from '../../base/storage/tables/columns.js'
 import { encodeFrame } from '../../records/messages/frames/encode-frame.js'
 import { actorOf, recordAuditEntry } from '../../workspaces/accounts/access/audit-log.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import { readMailFooter } from '../../workspaces/accounts/workspace/mail-footer.js'
 import { assertAudienceExists, requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
 import { templateById } from '../../workspaces/content/templates.js'
@@ -21,6 +22,7 @@ import { countActiveBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 import type { BroadcastComposer } from './compose-broadcast.js'
+import { checkOpensKnown } from './copy-broadcast.js'
 import { buildTemplateNotFound } from './draft.js'
 import { insertSentContent } from './sent-content.js'
 
@@ -59,12 +61,14 @@ export async function sendBroadcast(deps: SendBroadcastDeps, request: SendReques
 
 async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: SendRequest): Promise<readonly Write[]> {
   const { principal, at, now } = request
-  const { id, workspace_id: workspaceId, audience_id: audienceId, version, name } = draft
+  const { id, workspace_id: workspaceId, audience_id: audienceId, version, name, not_opened_of: notOpenedOf } = draft
   await checkActive(deps.read, workspaceId)
   const content = await contentOf(deps.read, draft)
   await checkSender(principal, content.sender.address, 'From', deps.domains)
   await requireSubscribers(deps.read, workspaceId, audienceId)
-  const { frame, links } = await deps.composing.compose(content, { broadcastId: id, audienceId })
+  if (notOpenedOf !== null) await checkOpensKnown(deps.read, { workspaceId, id: notOpenedOf })
+  const footer = await readMailFooter(deps.read, workspaceId)
+  const { frame, links } = await deps.composing.compose(content, { broadcastId: id, audienceId, footer })
   const change = { workspaceId, id, version, keyId: principal.keyId, now }
   const details = { name, audience_id: audienceId, scheduled_for: at === null ? null : formatTimestamp(at) }
   return [

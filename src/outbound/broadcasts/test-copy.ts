@@ -14,6 +14,7 @@ import type { Read } from '../../base/storage/db/prepared.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import { buildFramed } from '../../records/messages/frames/message-frame.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import { readMailFooter } from '../../workspaces/accounts/workspace/mail-footer.js'
 import { requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findContactIds } from '../../workspaces/audiences/contact-list.js'
 import { contactById } from '../../workspaces/audiences/contacts.js'
@@ -54,7 +55,8 @@ export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): P
   await checkSender(principal, content.sender.address, 'From', deps.domains)
   await requireAudience(read, ref.workspaceId, audienceId)
   const contact = await findTestContact(read, ref.workspaceId, audienceId, to)
-  const { frame } = await composing.compose(content, { broadcastId: ref.id, audienceId, isTracked: false })
+  const footer = await readMailFooter(read, ref.workspaceId)
+  const { frame } = await composing.compose(content, { broadcastId: ref.id, audienceId, footer, isTracked: false })
   const emailId = uuidv7(now)
   const built = deps.contactMessages.build(frame, contact, { emailId, recipientId: uuidv7(now), now })
   const copy = { raw: buildFramed(frame, built.slots), subject: built.subject, toName: built.toName }

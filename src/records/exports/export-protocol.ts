@@ -8,7 +8,7 @@ export type ExportProgress = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'prog
 
 export interface ExportJob
   extends ExportProgress,
-    Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain'> {
+    Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'broadcast_id' | 'outcome'> {
   readonly database: DatabasePlace
   /** Milliseconds between two reports of a file that grows slowly. Undefined means a second. */
   readonly reportInterval?: number | undefined

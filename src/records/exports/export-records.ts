@@ -7,6 +7,7 @@
  * of an export that is being written asserts its record, so that nothing is written for one that is gone.
  */
 import { type Selectable, sql } from 'kysely'
+import { textOf } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { ExportsTable } from '../../base/storage/tables/export-tables.js'
@@ -18,7 +19,8 @@ export const MAX_UNFINISHED_EXPORTS = 20
 /** The most exports of a workspace that are kept, including the unfinished ones. */
 export const MAX_KEPT_EXPORTS = 100
 
-type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
+type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'> &
+  Pick<ExportRow, 'broadcast_id' | 'outcome'>
 
 /** Counts the exports of all workspaces of the owner. */
 function countUnfinished(db: StatementBuilder<object>['db'], workspaceId: string) {
@@ -54,6 +56,8 @@ export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
       sql.lit(0).as('bytes'),
       sql.lit(0).as('progress'),
       sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
+      textOf(slot('broadcast_id')).as('broadcast_id'),
+      textOf(slot('outcome')).as('outcome'),
     ])
     .where(
       sql<boolean>`exists ${living} and ${ofWorkspace} < ${sql.lit(MAX_KEPT_EXPORTS)}
@@ -62,7 +66,7 @@ export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
   const columns = ['id', 'workspace_id', 'type', 'status', 'from_at', 'to_at', 'domain', 'rows', 'bytes'] as const
   return db
     .insertInto('exports')
-    .columns([...columns, 'progress', 'created_at'])
+    .columns([...columns, 'progress', 'created_at', 'broadcast_id', 'outcome'])
     .expression(row)
 }, 1)
 

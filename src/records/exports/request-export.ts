@@ -14,7 +14,10 @@ import {
   unfinishedOfOwner,
 } from './export-records.js'
 
-type RequestedExport = Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain'>
+type RequestedExport = Pick<
+  ExportRow,
+  'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'broadcast_id' | 'outcome'
+>
 
 /**
  * An export ends at `now`, so an export whose range lies in the future is empty. Rejects with a Refusal: `conflict`,

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatCsvLine } from '../../base/platform/csv/cells.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { EndReport, ExportJob, ExportProgress, PieceReport } from './export-protocol.js'
+import { createBroadcastSource } from './rows/broadcast-rows.js'
 import { createEmailLogSource } from './rows/email-log-rows.js'
 import { createBounceSource, createOpenSource } from './rows/event-rows.js'
 import type { ExportSource } from './rows/export-source.js'
@@ -47,6 +48,8 @@ async function createSource(read: Read, job: ExportJob): Promise<ExportSource> {
       return createOpenSource(read, job)
     case 'suppressions':
       return createSuppressionSource(read, job)
+    case 'broadcast_recipients':
+      return createBroadcastSource(read, job)
   }
 }
 

@@ -7,12 +7,14 @@
  */
 
 import type { Address } from '../../base/mail/address.js'
+import type { Language } from '../../base/mail/language.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { listClosedWorkspaces } from '../../base/storage/maintenance/erase.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { readMailFooter } from '../../workspaces/accounts/workspace/mail-footer.js'
 import { recordEvent } from '../events/event-log.js'
 import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
 import { type BroadcastRecipient, broadcastRecipientOf } from './broadcast-recipients.js'
@@ -37,6 +39,8 @@ export interface LinkRecipient {
   readonly scope: 'mail' | 'broadcasts'
   readonly isUnsubscribed: boolean
   readonly canUndo: boolean
+  /** That in which the workspace writes to its recipients. */
+  readonly language: Language
 }
 
 /** Finds the recipient whom the holder of a token may unsubscribe. Null if no records or no workspace is left. */
@@ -46,6 +50,7 @@ export async function findLinkRecipient(read: Read, recipientId: string, now: nu
     return {
       ...{ address: listed.address, sender: await senderOfBroadcast(read, listed), scope: 'broadcasts' },
       ...{ isUnsubscribed: await isListUnsubscribed(read, listed), canUndo: await canUndo(read, listed, now) },
+      language: (await readMailFooter(read, listed.workspace_id)).language,
     }
   }
   const known = await findKnown(read, recipientId)
@@ -57,6 +62,7 @@ export async function findLinkRecipient(read: Read, recipientId: string, now: nu
     scope: 'mail',
     isUnsubscribed: await isSuppressed(read, workspaceId, address),
     canUndo: false,
+    language: (await readMailFooter(read, workspaceId)).language,
   }
 }
 

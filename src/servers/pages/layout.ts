@@ -6,6 +6,7 @@
  * must get it, or a form would be sent without `Origin`.
  */
 import { createHash } from 'node:crypto'
+import type { Language } from '../../base/mail/language.js'
 import { html, Markup } from '../../base/mail/markup.js'
 import { STYLE } from './style.js'
 
@@ -26,9 +27,9 @@ const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
 }
 
-export function renderPage(status: number, title: string, body: Markup): Page {
+export function renderPage(status: number, title: string, body: Markup, language: Language = 'en'): Page {
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -5,8 +5,18 @@
  * The address is masked, because the page opens for everyone who got the message forwarded.
  */
 import { assertNever } from '../../base/mail/assert-never.js'
+import type { Language } from '../../base/mail/language.js'
 import { html, type Markup } from '../../base/mail/markup.js'
 import { type Page, renderNotePage, renderPage } from './layout.js'
+import { dutch } from './unsubscribe-words/dutch.js'
+import { english } from './unsubscribe-words/english.js'
+import { french } from './unsubscribe-words/french.js'
+import { german } from './unsubscribe-words/german.js'
+import { italian } from './unsubscribe-words/italian.js'
+import { polish } from './unsubscribe-words/polish.js'
+import { portuguese } from './unsubscribe-words/portuguese.js'
+import { spanish } from './unsubscribe-words/spanish.js'
+import type { UnsubscribeWords } from './unsubscribe-words/unsubscribe-words.js'
 
 interface Recipient {
   readonly address: string
@@ -15,73 +25,65 @@ interface Recipient {
   /** What the link ends: all mail of an organization, or its broadcasts to a list. */
   readonly scope: 'mail' | 'broadcasts'
   readonly canUndo: boolean
+  /** That of the workspace. */
+  readonly language: Language
 }
 
 type Stage = 'asks' | 'done' | 'done-before' | 'undone' | 'stays'
 
+const words: Readonly<Record<Language, UnsubscribeWords>> = {
+  en: english,
+  de: german,
+  fr: french,
+  es: spanish,
+  it: italian,
+  nl: dutch,
+  pt: portuguese,
+  pl: polish,
+}
+
 export function renderUnsubscribePage(recipient: Recipient, stage: Stage): Page {
-  const { address, scope } = recipient
-  const shown = maskAddress(address)
-  const from = html`<b>${recipient.sender ?? 'the sender of this message'}</b>`
+  const said = words[recipient.language]
   switch (stage) {
     case 'asks':
-      return renderNote('Unsubscribe?', buildQuestion(shown, from, scope))
+      return renderNote(recipient, said.asks, (text) => buildQuestion(said, text))
     case 'done':
-      return renderNote(
-        'You are unsubscribed',
-        html`<p role="status"><b>${shown}</b> gets no more ${nameMail(scope)} from ${from}. A message that is on its way may still
-arrive.</p>${buildUndo(recipient)}`,
-      )
+      return renderNote(recipient, said.done, (text) => html`<p role="status">${text}</p>${buildUndo(said, recipient)}`)
     case 'done-before':
       return renderNote(
-        'You are unsubscribed already',
-        html`<p role="status"><b>${shown}</b> gets no ${nameMail(scope)} from ${from}. There is nothing left to do.</p>${buildUndo(recipient)}`,
+        recipient,
+        said.doneBefore,
+        (text) => html`<p role="status">${text}</p>${buildUndo(said, recipient)}`,
       )
     case 'undone':
-      return renderNote(
-        'You are subscribed',
-        html`<p role="status"><b>${shown}</b> gets ${nameMail(scope)} from ${from} as before.</p>`,
-      )
+      return renderNote(recipient, said.undone, (text) => html`<p role="status">${text}</p>`)
     case 'stays':
-      return renderNote(
-        'You are still unsubscribed',
-        html`<p role="status">This cannot be undone here. To get ${nameMail(scope)} at <b>${shown}</b> again, ask ${from}.</p>`,
-      )
+      return renderNote(recipient, said.stays, (text) => html`<p role="status">${text}</p>`)
     default:
       return assertNever(stage)
   }
 }
 
-function buildQuestion(shown: string, from: Markup, scope: Recipient['scope']): Markup {
-  const effect =
-    scope === 'mail'
-      ? html`the organization behind this
-sender can send no more mail to this address through this server, not even messages that you ask for`
-      : html`this address gets no
-more mail of this list. Messages that you ask for, such as a link for a new password, still arrive`
-  return html`<p>You got mail from ${from} at <b>${shown}</b>. If you unsubscribe, ${effect}.</p>
+function buildQuestion({ button, ifNothing }: UnsubscribeWords, text: Markup): Markup {
+  return html`<p>${text}</p>
 <form method="post">
-<button>Unsubscribe</button>
+<button>${button}</button>
 </form>
-<p class="hint">If you do nothing, nothing changes.</p>`
+<p class="hint">${ifNothing}</p>`
 }
 
-function nameMail(scope: Recipient['scope']): string {
-  return scope === 'mail' ? 'mail' : 'mail of this list'
-}
-
-function buildUndo({ scope, canUndo }: Recipient): Markup {
+function buildUndo({ mistake, undoButton, tooLate }: UnsubscribeWords, { scope, canUndo }: Recipient): Markup {
   if (canUndo) {
     return html`
 <form method="post">
-<p>Was that a mistake? You can undo it for an hour.</p>
-<button name="undo" value="1">Subscribe again</button>
+<p>${mistake}</p>
+<button name="undo" value="1">${undoButton}</button>
 </form>`
   }
   return scope === 'mail'
     ? html``
     : html`
-<p class="hint">This cannot be undone here. If you change your mind, ask the sender.</p>`
+<p class="hint">${tooLate}</p>`
 }
 
 export const unknownUnsubscribePage = renderNotePage(
@@ -90,15 +92,28 @@ export const unknownUnsubscribePage = renderNotePage(
   'It may be incomplete, or the message is so old that its links were removed. To unsubscribe, reply to the message, or use the unsubscribe button of your mail program.',
 )
 
-function renderNote(title: string, body: Markup): Page {
+function renderNote(
+  recipient: Recipient,
+  { title, text }: UnsubscribeWords['asks'],
+  build: (text: Markup) => Markup,
+): Page {
   return renderPage(
     200,
     title,
     html`<main class="note">
 <h1>${title}</h1>
-${body}
+${build(fillIn(text[recipient.scope], recipient))}
 </main>`,
+    recipient.language,
   )
+}
+
+/** Puts the masked address and the sender into a sentence. */
+function fillIn(sentence: string, { address, sender, language }: Recipient): Markup {
+  const shown = html`<b>${maskAddress(address)}</b>`
+  const from = html`<b>${sender ?? words[language].unknownSender}</b>`
+  const pieces = sentence.split(/(\{address\}|\{sender\})/)
+  return html`${pieces.map((piece) => (piece === '{address}' ? shown : piece === '{sender}' ? from : html`${piece}`))}`
 }
 
 /** The first character and the domain; of short local parts the domain alone. */

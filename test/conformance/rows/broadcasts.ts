@@ -40,7 +40,7 @@ const listed = {
 }
 const more = {
   ...{ updated_at: timestamp, queued: integer, failed: integer, cancelled: integer },
-  ...{ waits_until: nullable(timestamp), note: nullable(text) },
+  ...{ waits_until: nullable(timestamp), note: nullable(text), not_opened_of: nullable(uuid) },
 }
 const broadcast = record({ ...listed, html: nullable(text), text: nullable(text) }, more)
 

@@ -29,8 +29,9 @@ const fields = {
   role,
   created_at: timestamp,
 }
-const workspace = record(fields)
-const single = record({ ...fields, member_count: integer })
+const more = { language: text, postal_address: nullable(text) }
+const workspace = record(fields, more)
+const single = record({ ...fields, member_count: integer }, more)
 
 export const forbidden = (as: Asker, more: Omit<Case, 'says'>): Case => ({
   ...more,

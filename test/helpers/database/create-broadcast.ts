@@ -8,6 +8,7 @@ import { BroadcastComposer } from '../../../src/outbound/broadcasts/compose-broa
 import { insertSentContent } from '../../../src/outbound/broadcasts/sent-content.js'
 import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { insertContact, newContactOf } from '../../../src/workspaces/audiences/contacts.js'
+import { plainFooter } from '../mail/plain-footer.js'
 import { rowOf } from './rows.js'
 
 interface NewBroadcast {
@@ -47,7 +48,7 @@ export async function createBroadcast(database: Database, request: NewBroadcast)
     text: 'Hello {{first_name|you}}',
   }
   const composer = new BroadcastComposer('mail.service.test', 'https://mail.test', { baseFor: () => 'https://t.test' })
-  const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId })
+  const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId, footer: plainFooter })
   await database.commit([
     await row('broadcasts', {
       ...{ id, workspace_id: workspaceId, name: 'News', audience_id: audienceId, sender: toJson(sender) },

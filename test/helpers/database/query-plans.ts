@@ -197,7 +197,8 @@ export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement:
       'select "workspaces"."id", "workspaces"."name", "workspaces"."slug", "workspaces"."icon_url", ' +
-      '"workspaces"."created_at", "members"."role", "owners"."user_id" as "owner_id" from "members" ' +
+      '"workspaces"."created_at", "workspaces"."language", "workspaces"."postal_address", ' +
+      '"members"."role", "owners"."user_id" as "owner_id" from "members" ' +
       'inner join "workspaces" on "workspaces"."id" = "members"."workspace_id" ' +
       'inner join "members" as "owners" on "owners"."workspace_id" = "workspaces"."id" ' +
       'where "members"."user_id" = ? and "owners"."role" = ? ' +

@@ -42,7 +42,16 @@ export function declaredTables(...paths: readonly string[]): Shape {
 }
 
 /** Types of other files whose values are texts. */
-const textTypes = new Set(['Address', 'DomainName', 'Reason', 'TlsRequired', 'DkimResult', 'DmarcResult', 'Json'])
+const textTypes = new Set([
+  'Address',
+  'DomainName',
+  'Reason',
+  'TlsRequired',
+  'DkimResult',
+  'DmarcResult',
+  'Json',
+  'Language',
+])
 
 const keywords = new Map([
   [ts.SyntaxKind.StringKeyword, 'text'],

@@ -17,6 +17,7 @@ import { type BroadcastContact, ContactMessages } from '../../../src/outbound/br
 import { decodeFrame, encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { buildFramed, type MessageFrame } from '../../../src/records/messages/frames/message-frame.js'
 import { checkForm } from '../../helpers/mail/check-form.js'
+import { plainFooter } from '../../helpers/mail/plain-footer.js'
 
 const base = 'https://links.test/posthorn'
 const secret = createSecretKey(Buffer.alloc(32, 7))
@@ -25,6 +26,7 @@ const messages = new ContactMessages(secret, base)
 const ids = {
   broadcastId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',
   audienceId: '0192aaaa-bbbb-7ccc-8ddd-aaaaaaaaaaaa',
+  footer: plainFooter,
 }
 const message = {
   emailId: 'bc-0192aaaa-bbbb-7ccc-8ddd-ffffffffffff',

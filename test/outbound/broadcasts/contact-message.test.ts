@@ -9,9 +9,17 @@ import {
   type ContactMessage,
   ContactMessages,
 } from '../../../src/outbound/broadcasts/contact-message.js'
+import { plainFooter } from '../../helpers/mail/plain-footer.js'
 
 const base = 'https://links.test'
-const settings = { broadcastId: 'b', audienceId: 'a', hostname: 'mail.test', publicUrl: base, base }
+const settings = {
+  broadcastId: 'b',
+  audienceId: 'a',
+  footer: plainFooter,
+  hostname: 'mail.test',
+  publicUrl: base,
+  base,
+}
 const messages = new ContactMessages(createSecretKey(Buffer.alloc(32, 7)), base)
 const ids = {
   emailId: 'bc-0192aaaa-bbbb-7ccc-8ddd-ffffffffffff',

@@ -13,6 +13,7 @@ import { resolveClick } from '../../../src/outbound/tracking/resolve-click.js'
 import { buildFramed } from '../../../src/records/messages/frames/message-frame.js'
 import { sentBroadcast } from '../../helpers/database/broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { plainFooter } from '../../helpers/mail/plain-footer.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const LINKS = ['https://shop.example.test/?a=1&b=2', 'https://shop.example.test/#x'] as const
@@ -52,7 +53,7 @@ t.test('the links that a message has lead where its sender meant, and only in th
   }
   const { emailId, other, broadcastId, database, follow } = await createWorld(t, [])
   const composer = new BroadcastComposer('mail.service.test', base, { baseFor: () => base })
-  const composed = await composer.compose(content, { broadcastId, audienceId: broadcastId })
+  const composed = await composer.compose(content, { broadcastId, audienceId: broadcastId, footer: plainFooter })
   await database.commit(
     composed.links.map((url) => ({
       sql: 'insert into broadcast_links (broadcast_id, url_key, url, workspace_id, created_at) values (?, ?, ?, ?, 1)',

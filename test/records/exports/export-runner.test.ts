@@ -55,7 +55,7 @@ function runnerOf(
 }
 
 async function request({ database }: Place, workspaceId = 'ws_1'): Promise<ExportRef> {
-  const range = { type: 'email_logs', from_at: 0, to_at: NOW, domain: null } as const
+  const range = { type: 'email_logs', from_at: 0, to_at: NOW, domain: null, broadcast_id: null, outcome: null } as const
   const { id } = await requestExport(database, { workspace_id: workspaceId, ...range }, NOW)
   return { id, workspaceId }
 }

@@ -14,7 +14,15 @@ async function prepareJob(t: Test) {
       ({ writes }) => writes,
     ),
   )
-  const range = { workspace_id: 'ws_1', type: 'email_logs', from_at: 0, to_at: 10 ** 13, domain: null } as const
+  const range = {
+    workspace_id: 'ws_1',
+    type: 'email_logs',
+    from_at: 0,
+    to_at: 10 ** 13,
+    domain: null,
+    broadcast_id: null,
+    outcome: null,
+  } as const
   return { ...range, cursor: null, rows: 0, bytes: 0, progress: 0, database: database.place, reportInterval: 0 }
 }
 

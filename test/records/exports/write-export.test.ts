@@ -30,7 +30,15 @@ async function prepare(t: Test, type: ExportJob['type'], make: () => readonly Wr
   const { database } = await temporaryDatabase(t)
   const writes = make()
   for (let at = 0; at < writes.length; at += 1_000) await database.commit(writes.slice(at, at + 1_000))
-  const range = { workspace_id: 'ws_1', type, from_at: 0, to_at: 10 ** 13, domain: null }
+  const range = {
+    workspace_id: 'ws_1',
+    type,
+    from_at: 0,
+    to_at: 10 ** 13,
+    domain: null,
+    broadcast_id: null,
+    outcome: null,
+  }
   const job = { ...range, cursor: null, rows: 0, bytes: 0, progress: 0, database: database.place }
   const stored = { bytes: Buffer.alloc(0) }
   return { database, job, stored, text: () => stored.bytes.toString() }

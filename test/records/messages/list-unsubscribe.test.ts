@@ -57,6 +57,7 @@ t.test('the contact gets no more broadcasts, and its address is not suppressed',
   const { database, id, emailId, broadcastId, contactId } = world
   t.match(await findLinkRecipient(database.read, id, AT), {
     ...{ address: 'Bob@b.test', sender: 'news@a.test', scope: 'broadcasts', isUnsubscribed: false, canUndo: false },
+    language: 'en',
   })
   t.equal(await unsubscribe(database, id, AT), true)
   t.same([await world.subscribed(), await world.counted()], [0, 1])

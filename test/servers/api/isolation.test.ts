@@ -164,6 +164,8 @@ const table: Readonly<Record<string, Expected>> = {
   'POST /broadcasts/:id/pause': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'POST /broadcasts/:id/resume': { who: writes, of: 'broadcasts', refused: 'conflict' },
   'POST /broadcasts/:id/cancel': { who: writes, of: 'broadcasts', refused: 'conflict' },
+  'POST /broadcasts/:id/duplicate': { who: writes, of: 'broadcasts' },
+  'GET /broadcasts/:id/recipients': { who: reads, of: 'broadcasts' },
   'DELETE /broadcasts/:id': { who: writes, of: 'broadcasts' },
   'GET /breakers': { who: reads },
   'POST /breakers/:id/release': { who: administrates, of: 'workspaces', refused: 'not_found' },

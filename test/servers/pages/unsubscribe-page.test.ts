@@ -1,10 +1,11 @@
 /** The page of an unsubscribe link: what it shows of an address, and that nothing in it is markup. */
 import t from 'tap'
+import { languages } from '../../../src/base/mail/language.js'
 import { renderUnsubscribePage, unknownUnsubscribePage } from '../../../src/servers/pages/unsubscribe-page.js'
 
 const stages = ['asks', 'done', 'done-before', 'undone', 'stays'] as const
 const scopes = ['mail', 'broadcasts'] as const
-const common = { sender: 'app@a.test', scope: 'mail', canUndo: false } as const
+const common = { sender: 'app@a.test', scope: 'mail', canUndo: false, language: 'en' } as const
 
 t.test('the address is masked', (t) => {
   const rows: readonly (readonly [address: string, shown: string])[] = [
@@ -37,6 +38,24 @@ t.test('no value is markup, no page has a script, and only the question has a fo
     }
   }
   t.match(unknownUnsubscribePage, { status: 404, html: /<h1>This link does not work<\/h1>/ })
+  t.end()
+})
+
+t.test('each language has sentences of its own with both values', (t) => {
+  const titles = new Set<string>()
+  for (const language of languages) {
+    for (const stage of stages) {
+      for (const scope of scopes) {
+        const { html } = renderUnsubscribePage({ ...common, address: 'bob@b.test', scope, language }, stage)
+        t.match(html, `<html lang="${language}">`)
+        t.match(html, '<b>b…@b.test</b>')
+        t.match(html, '<b>app@a.test</b>')
+        t.notMatch(html, /[{}](?:address|sender)/)
+        titles.add(`${stage} ${/<h1>(.+)<\/h1>/.exec(html)?.[1]}`)
+      }
+    }
+  }
+  t.equal(titles.size, languages.length * stages.length)
   t.end()
 })
 

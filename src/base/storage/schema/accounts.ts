@@ -8,7 +8,7 @@ const workspaces = [
   // The tenants: nearly every other table has the id of one.
   `create table workspaces (
     id text primary key, name text not null, slug text not null unique, icon_url text, plan text not null,
-    created_at integer not null) strict`,
+    created_at integer not null, language text not null default 'en', postal_address text) strict`,
   // Lists all workspaces in the order in which they were made.
   'create index workspaces_age on workspaces (created_at, id)',
 

@@ -27,7 +27,7 @@ const records = [
     status text not null check (status in ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
     scheduled_for integer, started_at integer, finished_at integer, key_id text,
     cursor text not null, ceiling text not null, expanded integer not null, waits_until integer, note text,
-    version integer not null, created_at integer not null, updated_at integer not null,
+    version integer not null, created_at integer not null, updated_at integer not null, not_opened_of text,
     html text, text text) strict, without rowid`,
   // Lists the broadcasts of a workspace.
   'create index broadcasts_of_workspace on broadcasts (workspace_id, id)',
@@ -62,6 +62,9 @@ const messages = [
   `create index broadcast_messages_kept on broadcast_messages (created_at, email_id) where slots is not null`,
   // Makes one message of a broadcast for a contact.
   `create unique index broadcast_messages_of_contact on broadcast_messages (broadcast_id, contact_id)`,
+  // Lists who has unsubscribed by a link of a broadcast.
+  `create index broadcast_messages_unsubscribed
+    on broadcast_messages (workspace_id, broadcast_id, unsubscribed_at, email_id) where unsubscribed_at is not null`,
   // Finds the messages whose link has unsubscribed a contact, for the trigger below.
   `create index broadcast_messages_left on broadcast_messages (unsubscribed_contact)
     where unsubscribed_contact is not null`,

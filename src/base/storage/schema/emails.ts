@@ -47,6 +47,12 @@ const records = [
   'create index emails_listed on emails (workspace_id, broadcast_id, created_at)',
   // Lists the same emails of one status.
   'create index emails_by_status on emails (workspace_id, broadcast_id, status, created_at)',
+  // Lists the emails of a broadcast that were opened.
+  `create index emails_opened on emails (workspace_id, broadcast_id, opened_at, id)
+    where broadcast_id is not null and opened_at is not null`,
+  // Lists those with a click.
+  `create index emails_clicked on emails (workspace_id, broadcast_id, clicked_at, id)
+    where broadcast_id is not null and clicked_at is not null`,
 ] as const
 
 /** Whether the list of emails of a status has an email. `row` is empty, or a prefix such as `new.`. */

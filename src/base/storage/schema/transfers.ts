@@ -24,11 +24,11 @@ export const transfers = [
   // An export: what was asked for, how far it is, and what is known of its file.
   `create table exports (
     id text primary key, workspace_id text not null,
-    type text not null check (type in ('email_logs', 'bounces', 'suppressions', 'opens')),
+    type text not null check (type in ('email_logs', 'bounces', 'suppressions', 'opens', 'broadcast_recipients')),
     status text not null check (status in ('processing', 'completed', 'failed')),
     from_at integer not null, to_at integer not null, domain text, cursor text, rows integer not null,
     bytes integer not null, progress integer not null, error text, created_at integer not null,
-    finished_at integer) strict, without rowid`,
+    finished_at integer, broadcast_id text, outcome text) strict, without rowid`,
   // The file of an export in pieces: each begins at a byte of the file, which its number says.
   `create table export_chunks (
     seq integer primary key, workspace_id text not null, export_id text not null, start_at integer not null,

@@ -4,6 +4,7 @@
  */
 import type { Generated } from 'kysely'
 import type { Address } from '../../mail/address.js'
+import type { Language } from '../../mail/language.js'
 import type { Json, JsonObject, Slot, Timestamp } from './columns.js'
 
 export type Role = 'owner' | 'admin' | 'member'
@@ -17,6 +18,10 @@ export interface WorkspacesTable {
   icon_url: string | null
   plan: string
   created_at: Timestamp
+  /** That of the footer of broadcasts and of the page on which recipients unsubscribe. */
+  language: Generated<Language>
+  /** What the footer of broadcasts ends with, perhaps in several lines. */
+  postal_address: Generated<string | null>
 }
 
 export interface UsersTable {

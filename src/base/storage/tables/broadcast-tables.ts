@@ -45,6 +45,8 @@ export interface BroadcastsTable {
   version: number
   created_at: Timestamp
   updated_at: Timestamp
+  /** It goes only to contacts that got this broadcast and have neither opened it nor followed a link. */
+  not_opened_of: string | null
 }
 
 /** The parts that all messages of a broadcast have in common: see `messages/frames/`. */
@@ -64,6 +66,19 @@ export interface BroadcastLinksTable {
   workspace_id: string
   created_at: Timestamp
 }
+
+/** What became of the message to a recipient: the counts of a broadcast have these names, or begin with `unique_`. */
+export type RecipientOutcome =
+  | 'queued'
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'unsubscribed'
+  | 'failed'
+  | 'cancelled'
 
 /** One for each recipient. It outlives the email by `retention.links`, because the unsubscribe link needs it. */
 export interface BroadcastMessagesTable {

@@ -1,9 +1,10 @@
 /** The tables of exports. Part of `tables.ts`, which says what holds for all tables. */
 import type { Generated } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
+import type { RecipientOutcome } from './broadcast-tables.js'
 import type { Timestamp } from './columns.js'
 
-type ExportType = 'email_logs' | 'bounces' | 'suppressions' | 'opens'
+type ExportType = 'email_logs' | 'bounces' | 'suppressions' | 'opens' | 'broadcast_recipients'
 type ExportStatus = 'processing' | 'completed' | 'failed'
 /** `disk-full`: the disk has no room for the file. `internal`: the log tells more. */
 export type ExportFault = 'disk-full' | 'internal'
@@ -36,6 +37,10 @@ export interface ExportsTable {
   error: ExportFault | null
   created_at: Timestamp
   finished_at: Timestamp | null
+  /** The broadcast whose recipients it has. Null for the other types. */
+  broadcast_id: string | null
+  /** Which of them it has. Null if it has all. */
+  outcome: RecipientOutcome | null
 }
 
 /** The file of an export, in pieces. */

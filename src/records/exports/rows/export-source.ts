@@ -6,7 +6,10 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Timestamp } from '../../../base/storage/tables/columns.js'
 import type { ExportsTable } from '../../../base/storage/tables/export-tables.js'
 
-export type ExportRange = Pick<ExportsTable, 'workspace_id' | 'from_at' | 'to_at' | 'domain'>
+export type ExportRange = Pick<
+  ExportsTable,
+  'workspace_id' | 'from_at' | 'to_at' | 'domain' | 'broadcast_id' | 'outcome'
+>
 
 interface ExportStep {
   /** The rows are made while you iterate over them. */

@@ -36,6 +36,7 @@ function buildExample(
     rates: ratesOfBroadcast(counts),
     waits_until: null,
     note: null,
+    not_opened_of: null,
     html: '<p>Hello {{first_name|reader}}</p>',
     text: null,
     ...times,

@@ -108,6 +108,18 @@ export const broadcastTest = z
   .strictObject({ to: address })
   .meta({ id: 'BroadcastTest', example: { to: 'ann@example.com' } })
 
+export const broadcastCopy = z
+  .strictObject({
+    name: name
+      .optional()
+      .meta({ description: 'Default: made from the name of the first.', example: 'News in May, again' }),
+    only_not_opened: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Only for contacts that got the broadcast and did not open it. Default: false.' }),
+  })
+  .meta({ id: 'BroadcastCopy', example: { only_not_opened: true } })
+
 const count = z.int().min(0)
 const percentage = z.number().min(0).max(100)
 
@@ -149,6 +161,10 @@ export const listedFields = {
     }),
   waits_until: timestamp.nullable().meta({ description: 'A limit is used up; it goes on by itself at this time.' }),
   note: z.string().nullable().meta({ description: 'Why the service waits, or has paused it.', example: null }),
+  not_opened_of: uuid.nullable().meta({
+    description: 'It goes only to contacts that got this broadcast and did not open it. Null: to the whole audience.',
+    example: null,
+  }),
 }
 
 /** The type of the record checks them: it does not compile if the document lacks a field. */

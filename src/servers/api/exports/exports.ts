@@ -8,7 +8,10 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import type { ExportFault } from '../../../base/storage/tables/export-tables.js'
+import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
+import { type BroadcastRef, broadcastSummaryById } from '../../../outbound/broadcasts/broadcast-records.js'
 import {
   type ExportRow,
   listExports,
@@ -20,9 +23,10 @@ import { removeExports } from '../../../records/exports/remove-exports.js'
 import { requestExport } from '../../../records/exports/request-export.js'
 import { requireDiskSpace } from '../emails/email-acceptance.js'
 import { json } from '../http/answer.js'
-import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
+import { timestamp, uuid } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
 import { buildExportLink } from './export-link.js'
+import { exportRequest, exportType, toRequestedRange } from './export-request.js'
 
 export interface ExportDeps extends Store {
   /** Milliseconds for which a finished export is kept. */
@@ -36,41 +40,19 @@ export interface ExportDeps extends Store {
   readonly exports: ExportRunner
 }
 
-const types = ['email_logs', 'bounces', 'suppressions', 'opens'] as const
-const type = z.enum(types, `allowed: ${types.join(', ')}`)
 const status = z.enum(['processing', 'completed', 'failed'])
-
-const requested = z
-  .strictObject({
-    type,
-    from_date: dayOrMoment.meta({
-      description: 'The first moment: a day begins at 00:00 UTC.',
-      example: '2026-11-01',
-    }),
-    to_date: dayOrMoment.meta({
-      description: 'The end: a day is exported to its end, a moment is not inside.',
-      example: '2026-11-30',
-    }),
-    domain: domainName
-      .optional()
-      .meta({ description: 'Only emails from this domain; of suppressions: only addresses in it.' }),
-  })
-  .superRefine(({ from_date: from, to_date: to }, context) => {
-    if (from.start > Math.max(to.start, to.end - 1))
-      context.addIssue({ code: 'custom', path: ['to_date'], message: 'must not be before from_date' })
-  })
 
 const begun = z
   .strictObject({
     message: z.string().meta({ example: 'the export is processing' }),
-    data: z.strictObject({ export_id: uuid, type, status, created_at: timestamp }),
+    data: z.strictObject({ export_id: uuid, type: exportType, status, created_at: timestamp }),
   })
   .meta({ id: 'RequestedExport' })
 
 export const exportResource = z
   .strictObject({
     export_id: uuid,
-    type,
+    type: exportType,
     status: status.meta({ example: 'completed' }),
     created_at: timestamp,
     download_url: z.url().nullable().meta({
@@ -120,23 +102,31 @@ function createRoute(deps: ExportDeps): Route {
     path,
     area: 'write',
     tag,
-    summary: 'Export records of a time as a CSV file',
+    summary: 'Export records of a time, or the recipients of a broadcast, as a CSV file',
     description:
       'The file is written in the background: GET /v1/exports shows when it is there. Records later than this request ' +
       `are not exported. At most ${MAX_UNFINISHED_EXPORTS} exports of a workspace are processing, and ` +
       `${MAX_KEPT_EXPORTS} are kept.`,
-    body: requested,
+    body: exportRequest,
     answers: { 202: { description: 'It is processing.', schema: begun } },
-    refusals: ['conflict'],
-    run: async ({ principal: { workspaceId }, body: { type, from_date: from, to_date: to, domain = null }, now }) => {
+    refusals: ['conflict', 'not_found'],
+    run: async ({ principal: { workspaceId }, body, now }) => {
       requireDiskSpace(deps)
-      const range = { from_at: from.start, to_at: to.end, domain }
-      const row = await requestExport(deps, { workspace_id: workspaceId, type, ...range }, now)
+      const { broadcast_id: id } = body
+      const startedAt = id === undefined ? 0 : await findBroadcastStart(deps.read, { workspaceId, id })
+      const range = toRequestedRange(body, { startedAt, now })
+      const row = await requestExport(deps, { workspace_id: workspaceId, ...range }, now)
       deps.exports.begin({ id: row.id, workspaceId })
       const data = { export_id: row.id, type: row.type, status: row.status, created_at: iso(row.created_at) }
       return json(202, { message: 'the export is processing', data })
     },
   })
+}
+
+/** 0 if the broadcast has not begun, or was deleted. Throws a Refusal `not-found` if nothing is known of it. */
+async function findBroadcastStart(read: Read, ref: BroadcastRef): Promise<number> {
+  await requireKnownBroadcast(read, ref)
+  return (await broadcastSummaryById(read, ref))[0]?.started_at ?? 0
 }
 
 function listRoute(deps: ExportDeps): Route {

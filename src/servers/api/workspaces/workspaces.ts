@@ -23,6 +23,7 @@ import type { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.j
 import { WORKSPACES } from '../../../workspaces/accounts/limits/usage.js'
 import { countMembers, requireAdministrator, requireMember } from '../../../workspaces/accounts/people/members.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
+import { changeMailFooter } from '../../../workspaces/accounts/workspace/mail-footer.js'
 import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
 import {
   buildWorkspace,
@@ -191,7 +192,7 @@ function patchRoute(deps: WorkspaceRouteDeps): Route {
     path: '/workspaces/:id',
     area: 'named',
     tag,
-    summary: 'Change the name or the icon of a workspace',
+    summary: 'Change the name, the icon, the language or the postal address of a workspace',
     description: 'For owner and admins. The slug follows the name.',
     body: change,
     answers: { 200: { description: 'The workspace.', schema: withData(workspace) } },
@@ -206,14 +207,15 @@ async function patchWorkspace(
 ): Promise<Answer> {
   const { read } = deps
   const { workspaceId, userId } = await authorizeInWorkspace(read, principal, id, 'admin')
-  const { name, icon_url: iconUrl } = body
-  if (name !== undefined || iconUrl !== undefined) {
+  const { name, icon_url: iconUrl, language, postal_address: postalAddress } = body
+  if ([name, iconUrl, language, postalAddress].some((value) => value !== undefined)) {
     const act = { workspaceId, actor: actorOf(principal), action: 'workspace.changed', target: id, at: now } as const
     await commitWithFreeSlug({ ...deps, commit: createCheckedCommit(deps, principal, id) }, async () => ({
       result: id,
       writes: [
         requireAdministrator({ workspaceId, userId }),
         ...(await changeWorkspace(read, id, { name, iconUrl })),
+        ...changeMailFooter(id, { language, postalAddress }),
         recordAuditEntry({ ...act, details: body }),
       ],
     }))

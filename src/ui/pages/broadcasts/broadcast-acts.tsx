@@ -1,4 +1,4 @@
-/** The acts that a broadcast allows in its state: edit, test and send, or pause, resume and cancel. */
+/** The acts that a broadcast allows in its state: edit, test and send; pause, resume and cancel; duplicate, send again. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
@@ -10,6 +10,7 @@ import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
 import { notify } from '../../components/notices.tsx'
 import type { Broadcast } from './broadcast.ts'
+import { AgainDialog, DuplicateButton } from './copy-dialog.tsx'
 import { SendDialog } from './send-dialog.tsx'
 
 interface ActsProps {
@@ -17,30 +18,37 @@ interface ActsProps {
   readonly onChanged: (broadcast: Broadcast) => void
 }
 
-type OpenDialog = 'send' | 'test' | 'cancel'
+type OpenDialog = 'send' | 'test' | 'cancel' | 'again'
 
-export function BroadcastActs({ broadcast, onChanged }: ActsProps): VNode | null {
+export function BroadcastActs({ broadcast, onChanged }: ActsProps): VNode {
   const [open, setOpen] = useState<OpenDialog | null>(null)
   const { id, status } = broadcast
   const close = (): void => setOpen(null)
-  if (status === 'sent' || status === 'cancelled') return null
+  const isUnderWay = status === 'scheduled' || status === 'sending' || status === 'paused'
   return (
     <>
-      {status === 'draft' ? (
-        <DraftActs id={id} onOpen={setOpen} />
-      ) : (
-        <SendingActs broadcast={broadcast} onChanged={onChanged} />
-      )}
-      {status === 'draft' ? null : (
+      {status === 'draft' ? <DraftActs id={id} onOpen={setOpen} /> : null}
+      {isUnderWay ? <SendingActs broadcast={broadcast} onChanged={onChanged} /> : null}
+      {mayRepeat(broadcast) ? (
+        <Button onClick={() => setOpen('again')}>Send again to those who did not open</Button>
+      ) : null}
+      <DuplicateButton broadcast={broadcast} />
+      {isUnderWay ? (
         <Button tone="danger" onClick={() => setOpen('cancel')}>
           Cancel the broadcast
         </Button>
-      )}
+      ) : null}
       {open === 'send' ? <SendDialog broadcast={broadcast} onSent={onChanged} onClose={close} /> : null}
       {open === 'test' ? <TestDialog id={id} onClose={close} /> : null}
+      {open === 'again' ? <AgainDialog broadcast={broadcast} onClose={close} /> : null}
       {open === 'cancel' ? <CancelDialog broadcast={broadcast} onChanged={onChanged} onClose={close} /> : null}
     </>
   )
+}
+
+/** A broadcast can be sent again to those who did not open it once it has ended, if anybody got it. */
+function mayRepeat({ finished_at: finished, delivered }: Broadcast): boolean {
+  return finished !== null && delivered > 0
 }
 
 interface DraftActsProps {

@@ -16,6 +16,7 @@ import { type Content, ContentPreview, usePreview } from '../templates/content-p
 import type { Broadcast } from './broadcast.ts'
 import { BroadcastActs } from './broadcast-acts.tsx'
 import { BroadcastDeletion } from './broadcast-deletion.tsx'
+import { describeOutcome, type Outcome } from './outcome.ts'
 
 /** Milliseconds until the numbers are loaded again. */
 const SENDING_PAUSE = 2_000
@@ -106,7 +107,7 @@ interface FactsProps extends PartProps {
 
 function BroadcastFacts({ broadcast, audience }: FactsProps): VNode {
   const { from, reply_to: replyTo, subject, audience_id: audienceId, template_id: templateId } = broadcast
-  const { started_at: started, finished_at: finished } = broadcast
+  const { started_at: started, finished_at: finished, not_opened_of: first } = broadcast
   const audienceName = audience.data === undefined ? (audience.error?.message ?? '…') : audience.data.name
   return (
     <Facts
@@ -124,10 +125,22 @@ function BroadcastFacts({ broadcast, audience }: FactsProps): VNode {
             subject ??
             (templateId === null ? '–' : <Link href={`/templates/${templateId}`}>The subject of the template</Link>),
         },
+        ...(first === null ? [] : [{ name: 'Only for', value: <UnopenedOf id={first} /> }]),
         ...(started === null ? [] : [{ name: 'Started', value: <Time at={started} /> }]),
         ...(finished === null ? [] : [{ name: 'Finished', value: <Time at={finished} /> }]),
       ]}
     />
+  )
+}
+
+function UnopenedOf({ id }: { readonly id: string }): VNode {
+  const first = useLoad(() => unwrap(api.GET('/v1/broadcasts/{id}', { params: { path: { id } } })), [id])
+  const name = first.data?.name
+  return (
+    <>
+      Contacts who got {name === undefined ? 'an earlier broadcast' : <Link href={`/broadcasts/${id}`}>“{name}”</Link>}{' '}
+      and have not opened it when their turn comes
+    </>
   )
 }
 
@@ -142,24 +155,58 @@ function SendingProgress({ broadcast }: PartProps): VNode | null {
 }
 
 function BroadcastNumbers({ broadcast }: PartProps): VNode {
-  const { recipients, queued, sent, delivered, failed, cancelled, rates } = broadcast
+  const { id, recipients, queued, sent, delivered, failed, cancelled, complained, rates } = broadcast
   const ofSent = (rate: number) => describeRate(rate, sent, 'sent')
   const ofDelivered = (rate: number) => describeRate(rate, delivered, 'delivered')
-  const counts = { Recipients: recipients, 'In the queue': queued, Sent: sent, Failed: failed, Cancelled: cancelled }
+  const link = (count: number, outcome: Outcome) => <CountLink id={id} count={count} outcome={outcome} />
+  const counts = {
+    Recipients: <CountLink id={id} count={recipients} />,
+    'In the queue': link(queued, 'queued'),
+    Sent: link(sent, 'sent'),
+    Failed: link(failed, 'failed'),
+    Cancelled: link(cancelled, 'cancelled'),
+  }
   return (
-    <Section title="Results" intro="Opens and clicks count people. Programs, such as scanners, do not count.">
+    <Section
+      title="Results"
+      intro="Opens and clicks count people. Programs, such as scanners, do not count. Each number leads to its recipients."
+    >
       <Figures
         figures={[
-          { name: 'Delivered', value: formatNumber(delivered), ...ofSent(rates.delivery_rate) },
-          { name: 'Opened', value: formatNumber(broadcast.unique_opens), ...ofDelivered(rates.open_rate) },
-          { name: 'Clicked', value: formatNumber(broadcast.unique_clicks), ...ofDelivered(rates.click_rate) },
-          { name: 'Unsubscribed', value: formatNumber(broadcast.unsubscribed), ...ofDelivered(rates.unsubscribe_rate) },
-          { name: 'Bounced', value: formatNumber(broadcast.bounced), ...ofSent(rates.bounce_rate) },
-          { name: 'Complained', value: formatNumber(broadcast.complained) },
+          { name: 'Delivered', value: link(delivered, 'delivered'), ...ofSent(rates.delivery_rate) },
+          { name: 'Opened', value: link(broadcast.unique_opens, 'opened'), ...ofDelivered(rates.open_rate) },
+          { name: 'Clicked', value: link(broadcast.unique_clicks, 'clicked'), ...ofDelivered(rates.click_rate) },
+          {
+            name: 'Unsubscribed',
+            value: link(broadcast.unsubscribed, 'unsubscribed'),
+            ...ofDelivered(rates.unsubscribe_rate),
+          },
+          { name: 'Bounced', value: link(broadcast.bounced, 'bounced'), ...ofSent(rates.bounce_rate) },
+          { name: 'Complained', value: link(complained, 'complained') },
         ]}
       />
-      <Facts facts={Object.entries(counts).map(([name, count]) => ({ name, value: formatNumber(count) }))} />
+      <Facts facts={Object.entries(counts).map(([name, value]) => ({ name, value }))} />
     </Section>
+  )
+}
+
+interface CountLinkProps {
+  readonly id: string
+  readonly count: number
+  /** Undefined for all recipients. */
+  readonly outcome?: Outcome
+}
+
+/** A count that leads to the recipients that it counts, if there are any. */
+function CountLink({ id, count, outcome }: CountLinkProps): VNode {
+  const shown = formatNumber(count)
+  if (count === 0) return <>{shown}</>
+  const href = `/broadcasts/${id}/recipients${outcome === undefined ? '' : `?status=${outcome}`}`
+  const what = outcome === undefined ? 'recipients' : describeOutcome(outcome).label
+  return (
+    <Link href={href} aria-label={`${shown} ${what}: show who`}>
+      {shown}
+    </Link>
   )
 }
 

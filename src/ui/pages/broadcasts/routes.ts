@@ -19,6 +19,11 @@ export const broadcastRoutes: readonly PageRoute[] = [
     load: () => import('./draft-page.tsx').then(({ DraftPage }) => DraftPage),
   },
   {
+    path: '/broadcasts/:id/recipients',
+    area: 'workspace',
+    load: () => import('./recipients-page.tsx').then(({ RecipientsPage }) => RecipientsPage),
+  },
+  {
     path: '/broadcasts/:id',
     area: 'workspace',
     load: () => import('./broadcast-page.tsx').then(({ BroadcastPage }) => BroadcastPage),

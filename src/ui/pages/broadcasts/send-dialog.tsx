@@ -22,6 +22,7 @@ interface SendDialogProps {
 
 export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNode {
   const path = { id: broadcast.audience_id }
+  const isRestricted = broadcast.not_opened_of !== null
   const numbers = useLoad(() => unwrap(sessionApi.GET('/ui/api/audiences/{id}/numbers', { params: { path } })))
   const send = async (values: FormData): Promise<void> => {
     const sent = await unwrap(
@@ -36,12 +37,14 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
       <Loaded from={numbers}>
         {({ contacts, subscribed }) => (
           <>
-            <Facts
-              facts={[
-                { name: 'Recipients now', value: <strong>{formatNumber(subscribed)}</strong> },
-                { name: 'Not subscribed', value: formatNumber(contacts - subscribed) },
-              ]}
-            />
+            {isRestricted ? null : (
+              <Facts
+                facts={[
+                  { name: 'Recipients now', value: <strong>{formatNumber(subscribed)}</strong> },
+                  { name: 'Not subscribed', value: formatNumber(contacts - subscribed) },
+                ]}
+              />
+            )}
             {subscribed === 0 ? (
               <Note tone="warn">
                 <p>The audience has no subscribed contact: the broadcast would reach no one.</p>
@@ -49,7 +52,8 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
             ) : (
               <p class="dialog-remark">The broadcast does not go to suppressed addresses.</p>
             )}
-            <SendForm subscribed={subscribed} onSubmit={send} onClose={onClose} />
+            {isRestricted ? <RestrictedNote /> : null}
+            <SendForm people={isRestricted ? null : countPeople(subscribed)} onSubmit={send} onClose={onClose} />
           </>
         )}
       </Loaded>
@@ -57,15 +61,30 @@ export function SendDialog({ broadcast, onSent, onClose }: SendDialogProps): VNo
   )
 }
 
+function RestrictedNote(): VNode {
+  return (
+    <Note tone="info">
+      <p>
+        This broadcast goes only to subscribed contacts who got the earlier broadcast and have neither opened it nor
+        followed a link when their turn comes, at most once to each.
+      </p>
+    </Note>
+  )
+}
+
+function countPeople(subscribed: number): string {
+  return `${formatNumber(subscribed)} ${subscribed === 1 ? 'contact' : 'contacts'}`
+}
+
 interface SendFormProps {
-  readonly subscribed: number
+  /** How many get it, in words. Null if that is not known before. */
+  readonly people: string | null
   readonly onSubmit: (values: FormData) => Promise<void>
   readonly onClose: () => void
 }
 
-function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
+function SendForm({ people, onSubmit, onClose }: SendFormProps): VNode {
   const [time, setTime] = useState('')
-  const people = `${formatNumber(subscribed)} ${subscribed === 1 ? 'contact' : 'contacts'}`
   return (
     <Form onSubmit={onSubmit}>
       <TextField
@@ -77,11 +96,16 @@ function SendForm({ subscribed, onSubmit, onClose }: SendFormProps): VNode {
         hint="The time is in your time zone and at most 30 days ahead. Leave it empty to send now."
       />
       <FormActions>
-        <SubmitButton>{time === '' ? `Send to ${people} now` : `Schedule for about ${people}`}</SubmitButton>
+        <SubmitButton>{nameAct(people, time === '')}</SubmitButton>
         <Button onClick={onClose}>Cancel</Button>
       </FormActions>
     </Form>
   )
+}
+
+function nameAct(people: string | null, isNow: boolean): string {
+  if (people === null) return isNow ? 'Send now' : 'Schedule'
+  return isNow ? `Send to ${people} now` : `Schedule for about ${people}`
 }
 
 function readSchedule(values: FormData): { scheduled_for?: string } {

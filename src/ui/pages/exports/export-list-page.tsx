@@ -1,6 +1,7 @@
 /** The exports of the workspace. You can request one, follow it, download its file and delete it. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
@@ -12,6 +13,7 @@ import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
+import { describeOutcome } from '../broadcasts/outcome.ts'
 import { type Export, toTypeLabel } from './export-type.ts'
 import { NewExportDialog } from './new-export-dialog.tsx'
 
@@ -66,9 +68,14 @@ async function loadExports(): Promise<readonly Export[]> {
 const columns: readonly Column<Export>[] = [
   {
     title: 'Records',
-    show: ({ type, domain }) => (
+    show: ({ type, domain, broadcast_id: broadcast, outcome }) => (
       <>
-        <span class="one-line">{toTypeLabel(type)}</span>
+        {broadcast === null ? (
+          <span class="one-line">{toTypeLabel(type)}</span>
+        ) : (
+          <Link href={`/broadcasts/${broadcast}`}>{toTypeLabel(type)}</Link>
+        )}
+        {outcome === null ? null : <span class="row-note">{describeOutcome(outcome).label} only</span>}
         {domain === null ? null : <span class="row-note">{allowBreaks(domain)} only</span>}
       </>
     ),

@@ -1,5 +1,5 @@
 /** The workspace: its name and picture, and its deletion. */
-import type { VNode } from 'preact'
+import { Fragment, type VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { mayAdminister, workspace } from '../../api/session-state.ts'
 import { useLoad } from '../../api/use-load.ts'
@@ -11,6 +11,7 @@ import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
 import { readSession } from '../../session/sign-in.ts'
+import { RecipientFields, readRecipientValues, toLanguageName } from './recipient-fields.tsx'
 import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
 import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
 
@@ -33,7 +34,7 @@ export function WorkspacePage(): VNode {
 }
 
 function WorkspaceFacts({ shown }: PartProps): VNode {
-  const { id, name, slug, role, member_count: members, created_at: created } = shown
+  const { id, name, slug, role, member_count: members, created_at: created, language, postal_address: address } = shown
   return (
     <Facts
       facts={[
@@ -41,6 +42,8 @@ function WorkspaceFacts({ shown }: PartProps): VNode {
         { name: 'Short name', value: <code>{slug}</code> },
         { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
         { name: 'Members', value: formatNumber(members) },
+        { name: 'Language of recipients', value: toLanguageName(language) },
+        { name: 'Postal address', value: address === null ? 'None' : <AddressLines address={address} /> },
         { name: 'Created', value: <Time at={created} kind="day" /> },
         { name: 'ID', value: <Copy text={id} label="the ID of the workspace" /> },
       ]}
@@ -48,10 +51,29 @@ function WorkspaceFacts({ shown }: PartProps): VNode {
   )
 }
 
+function AddressLines({ address }: { readonly address: string }): VNode {
+  const lines = address.split('\n')
+  return (
+    <>
+      {lines.map((line, at) => (
+        <Fragment key={at}>
+          {at === 0 ? null : <br />}
+          {line}
+        </Fragment>
+      ))}
+    </>
+  )
+}
+
 function Settings({ shown, onSaved }: PartProps & { readonly onSaved: () => void }): VNode {
   const save = async (values: FormData): Promise<void> => {
     const params = { path: { id: shown.id } }
-    await unwrap(api.PATCH('/v1/workspaces/{id}', { params, body: readWorkspaceValues(values) }))
+    await unwrap(
+      api.PATCH('/v1/workspaces/{id}', {
+        params,
+        body: { ...readWorkspaceValues(values), ...readRecipientValues(values) },
+      }),
+    )
     await readSession()
     onSaved()
     notify('The settings are saved.')
@@ -60,6 +82,7 @@ function Settings({ shown, onSaved }: PartProps & { readonly onSaved: () => void
     <Section title="Settings">
       <Form onSubmit={save}>
         <WorkspaceFields name={shown.name} iconUrl={shown.icon_url} />
+        <RecipientFields language={shown.language} postalAddress={shown.postal_address} />
         <FormActions>
           <SubmitButton>Save the settings</SubmitButton>
         </FormActions>

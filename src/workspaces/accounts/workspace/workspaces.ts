@@ -12,7 +12,7 @@ import { generateKey, insertKey, type NewKey } from '../keys/api-keys.js'
 import { insertMember } from '../people/members.js'
 import { insertUser, requireUser, userByEmail } from '../people/users.js'
 
-const insertWorkspace = prepareWrite<Tables['workspaces']>(({ db, slot }) =>
+const insertWorkspace = prepareWrite<Omit<Tables['workspaces'], 'language' | 'postal_address'>>(({ db, slot }) =>
   db.insertInto('workspaces').values({
     id: slot('id'),
     name: slot('name'),
@@ -86,6 +86,7 @@ function selectUserWorkspaces<Values extends { userId: string }>({ db, slot }: S
     .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
     .innerJoin('members as owners', 'owners.workspace_id', 'workspaces.id')
     .select(['workspaces.id', 'workspaces.name', 'workspaces.slug', 'workspaces.icon_url', 'workspaces.created_at'])
+    .select(['workspaces.language', 'workspaces.postal_address'])
     .select(['members.role', 'owners.user_id as owner_id'])
     .where('members.user_id', '=', slot('userId'))
     .where('owners.role', '=', 'owner')

@@ -24,6 +24,7 @@ import {
   parseBoundedText,
   parseTemplateText,
 } from '../../../../src/workspaces/content/template-text.js'
+import { plainFooter } from '../../mail/plain-footer.js'
 import { parsedMessage } from '../../parsed-message.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
@@ -169,6 +170,7 @@ const ids = {
   hostname: 'mail.a.test',
   publicUrl: 'https://a.test',
   base: 'https://a.test',
+  footer: plainFooter,
 }
 const secret = createSecretKey(Buffer.alloc(32))
 const messageIds = { emailId: 'bc-x', recipientId: emailId, now: 0 }

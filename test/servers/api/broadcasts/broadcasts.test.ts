@@ -72,7 +72,15 @@ t.test('a draft is created, shown, listed, changed and deleted', async (t) => {
     ...{ id, name: 'May', audience_id: list, from: 'News <news@a.test>', reply_to: ['Bob <bob@c.test>', 'cy@c.test'] },
     ...{ subject: words.subject, template_id: null, status: 'draft', scheduled_for: null, started_at: null },
     ...{ finished_at: null, recipients: 0, queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, cancelled: 0 },
-    ...{ complained: 0, unsubscribed: 0, unique_opens: 0, unique_clicks: 0, waits_until: null, note: null },
+    ...{
+      complained: 0,
+      unsubscribed: 0,
+      unique_opens: 0,
+      unique_clicks: 0,
+      waits_until: null,
+      note: null,
+      not_opened_of: null,
+    },
     rates: { delivery_rate: 0, bounce_rate: 0, open_rate: 0, click_rate: 0, unsubscribe_rate: 0 },
     ...{ object: 'broadcast', segment_id: list, scheduled_at: null, sent_at: null },
   }

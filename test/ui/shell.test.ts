@@ -8,6 +8,7 @@ import { skipWithout } from '../helpers/programs/skip-without.js'
 import { addMember } from '../helpers/ui/add-member.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { expectEqual } from '../helpers/ui/expect-shown.js'
+import { chooseInAccountMenu } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -110,7 +111,7 @@ t.test('the tabs of a browser agree on who is signed in, and in which role', { s
 
   const other = await context.newPage()
   await other.goto(page.url())
-  await other.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(other, 'Sign out')
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
   await show()
   await page.getByText('Your session has ended.').waitFor()

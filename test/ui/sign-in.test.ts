@@ -6,7 +6,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
-import { fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
+import { chooseInAccountMenu, fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const OWNER = 'owner@a.test'
@@ -28,7 +28,7 @@ t.test('a wrong password is refused, the right one leads to the page that was as
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
   await expectMatch(t, () => page.url(), /\/ui\/domains$/)
   t.equal(await page.evaluate('document.cookie'), '', 'scripts do not see the cookie')
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -72,7 +72,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   const dashboard = await openDashboard(t, app)
   const { page } = dashboard
   await dashboard.signIn()
-  await page.getByRole('link', { name: 'Account' }).click()
+  await chooseInAccountMenu(page, 'Account')
   const secret = await startSecondFactor(page)
   await expectPresentable(t, dashboard, 'the set-up of the second factor')
   await page.getByLabel('Code from the app').fill('000000')
@@ -87,7 +87,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   await page.getByRole('button', { name: 'I have kept them' }).click()
   await page.getByText('Enabled', { exact: true }).waitFor()
 
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
   await fillSignIn(page, OWNER)
   await page.getByRole('heading', { name: 'Second factor' }).waitFor()
   await expectPresentable(t, dashboard, 'the second factor')
@@ -153,7 +153,7 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await change('staple of the old town')
   await page.waitForSelector('input[name="current_password"][aria-invalid="true"]')
   await expectPresentable(t, dashboard, 'the account with a wrong password')
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
 
   await dashboard.open('/set-password')
   await page.getByRole('heading', { name: 'The link is incomplete' }).waitFor()

@@ -94,7 +94,8 @@ export async function openListeners(
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
   const changes = new Changes(services, others.submission, database, log)
-  const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
+  const bound = { smtpEndpoints: others.submission.endpoints, apiPorts: listTlsPorts(api.listener) }
+  const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf, ...bound }
   return {
     ...{ ...listeners, ...serveRoutes(api, parts, files), served, stop },
     onForeignChange: (changed) => changes.madeElsewhere(changed),
@@ -107,6 +108,10 @@ export async function openListeners(
       countApiConnections: () => api.listener.connections(),
     },
   }
+}
+
+function listTlsPorts({ endpoints }: ApiListener): readonly number[] {
+  return endpoints.flatMap((endpoint) => (endpoint.kind === 'tls' ? [endpoint.port] : []))
 }
 
 /** It ends after the listeners, because their requests wait for it: steps are taken in reverse. */

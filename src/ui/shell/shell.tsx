@@ -2,10 +2,8 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { sessionInfo } from '../api/session-state.ts'
-import { Button, ButtonLink } from '../components/button.tsx'
 import { Logo } from '../components/logo.tsx'
-import { signOut } from '../session/sign-in.ts'
+import { AccountMenu } from './account-menu.tsx'
 import { Navigation } from './navigation.tsx'
 import { WorkspaceSwitch } from './workspace-switch.tsx'
 
@@ -36,37 +34,11 @@ export function Shell({ children }: { readonly children: ComponentChildren }): V
         </div>
         <WorkspaceSwitch />
         <Navigation location={location} />
-        <UserMenu />
+        <AccountMenu key={location} />
       </aside>
       <main id="main" class="main" tabIndex={-1}>
         {children}
       </main>
-    </div>
-  )
-}
-
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
-function UserMenu(): VNode {
-  const { user, service } = sessionInfo.value ?? {}
-  return (
-    <div class="user-menu">
-      <p class="user-name" title={user?.email}>
-        {user?.full_name || user?.email}
-      </p>
-      <div class="user-actions">
-        <ButtonLink small href="/account">
-          Account
-        </ButtonLink>
-        <Button small onClick={signOut}>
-          Sign out
-        </Button>
-      </div>
-      <p class="version">
-        {service?.hostname} · {service?.version}
-        <br />
-        Times in {zone}
-      </p>
     </div>
   )
 }

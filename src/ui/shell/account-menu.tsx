@@ -1,0 +1,81 @@
+/** A button with the name of the user that opens their links: account, documentation, sign-out. */
+import type { VNode } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { sessionInfo } from '../api/session-state.ts'
+import { Button } from '../components/button.tsx'
+import { signOut } from '../session/sign-in.ts'
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+export function AccountMenu(): VNode {
+  const id = useId()
+  const [isOpen, setOpen] = useState(false)
+  const element = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  const { user } = sessionInfo.value ?? {}
+  useEffect(() => {
+    if (!isOpen) return
+    const closeOutside = ({ target }: Event): void => {
+      if (target instanceof Node && element.current?.contains(target) === false) setOpen(false)
+    }
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return
+      setOpen(false)
+      button.current?.focus()
+    }
+    const events = ['pointerdown', 'focusin'] as const
+    for (const event of events) document.addEventListener(event, closeOutside)
+    document.addEventListener('keydown', closeByKey)
+    return () => {
+      for (const event of events) document.removeEventListener(event, closeOutside)
+      document.removeEventListener('keydown', closeByKey)
+    }
+  }, [isOpen])
+  return (
+    <div ref={element} class="account-menu">
+      {isOpen ? <MenuContent id={id} /> : null}
+      <button
+        ref={button}
+        type="button"
+        class="account-button"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? id : undefined}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span class="visually-hidden">Account menu: </span>
+        <span class="user-name" title={user?.email}>
+          {user?.full_name || user?.email}
+        </span>
+      </button>
+    </div>
+  )
+}
+
+function MenuContent({ id }: { readonly id: string }): VNode {
+  const { user, service } = sessionInfo.value ?? {}
+  return (
+    <div id={id} class="account-content">
+      <p class="account-email">{user?.email}</p>
+      <ul>
+        <li>
+          <Link href="/account">Account</Link>
+        </li>
+        <li>
+          <Link href="/help">Documentation</Link>
+        </li>
+        <li>
+          <a href="/ui/docs">Reference of the REST API</a>
+        </li>
+        <li>
+          <Button onClick={signOut}>Sign out</Button>
+        </li>
+      </ul>
+      <p class="version">
+        {service?.hostname} · {service?.version}
+        <br />
+        Times in {zone}
+      </p>
+    </div>
+  )
+}

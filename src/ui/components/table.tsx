@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly show: (row: Row) => ComponentChildren
   /** `number` is aligned to the right. `actions` has buttons and no visible title. */
   readonly kind?: 'text' | 'number' | 'actions'
+  /** On narrow screens the value stands without its title, because it says itself what it is, such as a state. */
+  readonly isPlain?: boolean
 }
 
 interface TableProps<Row> {
@@ -54,7 +56,7 @@ interface CellProps<Row> {
   readonly first: boolean
 }
 
-function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>): VNode {
+function Cell<Row>({ column: { title, show, kind, isPlain = false }, row, first }: CellProps<Row>): VNode {
   if (first) {
     return (
       <th scope="row" class={cellClass(kind)}>
@@ -63,7 +65,7 @@ function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>
     )
   }
   return (
-    <td class={cellClass(kind)} data-title={kind === 'actions' ? undefined : title}>
+    <td class={cellClass(kind)} data-title={kind === 'actions' || isPlain ? undefined : title}>
       <div class="cell">{allowBreaks(show(row))}</div>
     </td>
   )

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { PAGE_SIZE, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -20,7 +20,6 @@ interface ContactListProps {
   readonly onChanged?: () => void
 }
 
-const PAGE_SIZE = 50
 const filterNames = ['search']
 
 export function ContactList({ audienceId, onChanged }: ContactListProps): VNode {

@@ -27,19 +27,34 @@ export function SendingSamples({ apiKey, domain }: SendingSamplesProps): VNode {
   return <Loaded from={values}>{(found) => <Samples {...found} apiKey={apiKey} to={to} />}</Loaded>
 }
 
-async function loadValues(domain: string | undefined): Promise<Pick<SampleValues, 'endpoints' | 'from'>> {
+interface LoadedValues extends Pick<SampleValues, 'endpoints' | 'from'> {
+  /** The domain of the sender if Posthorn refuses it for now. */
+  readonly unverified: string | null
+}
+
+async function loadValues(domain: string | undefined): Promise<LoadedValues> {
   const [endpoints, steps] = await Promise.all([
     unwrap(sessionApi.GET('/ui/api/endpoints')),
     unwrap(sessionApi.GET('/ui/api/first-steps')),
   ])
-  return { endpoints, from: `hello@${domain ?? steps.domain?.domain ?? 'YOUR_DOMAIN'}` }
+  const { domain: first } = steps
+  return {
+    endpoints,
+    from: `hello@${domain ?? first?.domain ?? 'YOUR_DOMAIN'}`,
+    unverified: domain === undefined && first !== null && first.status !== 'verified' ? first.domain : null,
+  }
 }
 
-function Samples(values: SampleValues): VNode {
+function Samples({ unverified, ...values }: SampleValues & LoadedValues): VNode {
   const { endpoints, apiKey } = values
   const samples = writeSamples(values)
   return (
     <div class="samples">
+      {unverified === null ? null : (
+        <Note tone="warn">
+          <p>Posthorn refuses emails from {unverified} until the domain is verified.</p>
+        </Note>
+      )}
       {endpoints.certificate === null ? null : <CertificateNote certificate={endpoints.certificate} />}
       <Tabs
         label="Languages"

@@ -55,8 +55,8 @@ export function DomainCheck({ id, onVerified }: DomainCheckProps): VNode {
 }
 
 const columns: readonly Column<DnsRecord>[] = [
-  { title: 'Type', show: ({ type }) => type },
+  { title: 'Type', show: ({ type }) => <span class="one-line">{type}</span> },
   { title: 'Name', show: ({ name }) => <Copy text={name} label={`the name ${name}`} /> },
   { title: 'Value', show: ({ name, value }) => <Copy text={value} label={`the value of ${name}`} /> },
-  { title: 'State', show: ({ status }) => <StatusBadge status={status} /> },
+  { title: 'State', isPlain: true, show: ({ status }) => <StatusBadge status={status} /> },
 ]

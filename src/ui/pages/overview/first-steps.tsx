@@ -54,8 +54,8 @@ interface Step {
   /** How to do it. The list shows it for the next step, and with `isOpen` always. */
   readonly body: ComponentChildren
   readonly isOpen?: boolean
-  /** The list shows it until the step is done. */
-  readonly act?: ComponentChildren
+  /** The list shows it until the step is done, and with more weight if the step is the next one. */
+  readonly act?: (isNext: boolean) => ComponentChildren
 }
 
 function StepItem({ step, number, isNext }: { readonly step: Step; number: number; isNext: boolean }): VNode {
@@ -74,7 +74,7 @@ function StepItem({ step, number, isNext }: { readonly step: Step; number: numbe
             </h3>
             <p class="soft">{state}</p>
           </div>
-          {isDone ? null : act}
+          {isDone ? null : act?.(isNext)}
         </div>
         {isNext || isOpen ? body : null}
       </div>
@@ -100,7 +100,7 @@ function listSteps(known: Known): readonly Step[] {
   ]
 }
 
-const onlyAdmins = 'An owner or admin of the workspace does this.'
+const onlyAdmins = (): string => 'An owner or admin of the workspace does this.'
 
 function describeDomain({ steps: { domain }, onChanged }: Known): Step {
   const title = 'Add the domain from which you send'
@@ -110,7 +110,7 @@ function describeDomain({ steps: { domain }, onChanged }: Known): Step {
       isDone: false,
       state: 'Posthorn shows the DNS records that prove that the domain is yours.',
       body: null,
-      act: mayAdminister.value ? linkTo('/domains/new', 'Add your domain', 'primary') : onlyAdmins,
+      act: mayAdminister.value ? linkTo('/domains/new', 'Add your domain') : onlyAdmins,
     }
   }
   const isDone = domain.status === 'verified'
@@ -124,8 +124,8 @@ function describeDomain({ steps: { domain }, onChanged }: Known): Step {
 
 function describeKey({ steps: { has_key: hasKey }, apiKey, makeKey }: Known): Step {
   const title = 'Make a key for your program'
-  const act = (
-    <Button tone="primary" onClick={makeKey}>
+  const act = (isNext: boolean): VNode => (
+    <Button tone={isNext ? 'primary' : 'plain'} small={!isNext} onClick={makeKey}>
       Make the key
     </Button>
   )
@@ -157,7 +157,11 @@ function describeSending({ steps: { email }, apiKey }: Known): Step {
     state: email === null ? 'Each sample sends one email to you.' : 'Posthorn has accepted an email.',
     body: <SendingSamples apiKey={apiKey} />,
     isOpen: apiKey !== null && email === null,
-    act: linkTo('/emails/new', 'Or write one here'),
+    act: () => (
+      <ButtonLink small href="/emails/new">
+        Or write one here
+      </ButtonLink>
+    ),
   }
 }
 
@@ -197,9 +201,9 @@ function describeInvitation({ steps: { has_invited: isDone } }: Known): Step {
   }
 }
 
-function linkTo(href: string, label: string, tone: 'primary' | 'plain' = 'plain'): VNode {
-  return (
-    <ButtonLink small={tone === 'plain'} href={href} tone={tone}>
+function linkTo(href: string, label: string): (isNext: boolean) => VNode {
+  return (isNext) => (
+    <ButtonLink small={!isNext} href={href} tone={isNext ? 'primary' : 'plain'}>
       {label}
     </ButtonLink>
   )

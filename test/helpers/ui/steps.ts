@@ -79,6 +79,7 @@ export async function importContacts(page: Page, lines: readonly string[]): Prom
   await page.getByRole('link', { name: 'Import' }).click()
   const file = { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) }
   await page.getByLabel('CSV file').setInputFiles(file)
+  await page.getByRole('button', { name: 'Read the file' }).click()
   await page.getByRole('button', { name: 'Import the file' }).click()
 }
 

@@ -145,18 +145,18 @@ t.test('a file is shown before it is imported, and the user says what its column
   await expectPresentable(t, dashboard, 'a workbook that is refused')
 
   const lines = [
-    'Kontakt;Ort;marketing consent level;E-Mail',
+    'Kontakt;Ort;newsletter group;E-Mail',
     ...['Ann;Wien;3;ann@b.test', 'Bob;Graz;1;bob@gmial.com', 'Info;Linz;1;info@b.test', `${HOSTILE};x;1;nonsense`],
   ]
   await choose('list.csv', Buffer.from(lines.join('\n')))
   await page.getByText('It has 4 lines with contacts.').waitFor()
-  await page.getByText('seems to speak of consent').waitFor()
+  await page.getByText('Choose below what “newsletter group” is.').waitFor()
   await expectEqual(t, () => page.getByLabel('Between cells').inputValue(), 'semicolon')
   await page.getByRole('cell', { name: HOSTILE }).waitFor()
   await page.getByRole('button', { name: 'Import the file' }).click()
   await page.locator('.form-error').waitFor()
   t.same(await app.rows('select id from contacts'), [], 'an import waits for the decision')
-  await page.getByLabel('marketing consent level').selectOption({ label: 'Not imported' })
+  await page.getByLabel('newsletter group').selectOption({ label: 'Not imported' })
   await page.getByText('1 address with a misspelled domain').waitFor()
   await page.getByLabel('Kontakt').selectOption({ label: 'First name' })
   await page.getByRole('cell', { name: 'nonsense' }).first().waitFor()

@@ -33,14 +33,20 @@ t.test('a new workspace is led from its domain to its first email', { skip }, as
   const { page } = dashboard
   const { commit } = app.daemon.database
   const ofOwn = (sql: string) => ({ sql: `${sql} where workspace_id = ?`, parameters: [app.workspaceId] })
-  await commit([ofOwn('update api_keys set revoked_at = 1'), ofOwn(`update domains set status = 'pending'`)])
+  const setAge = (at: number) => ({ sql: 'update workspaces set created_at = ?', parameters: [at] })
+  await commit([
+    ofOwn('update api_keys set revoked_at = 1'),
+    ofOwn(`update domains set status = 'pending'`),
+    setAge(app.now()),
+  ])
   await dashboard.open('/overview')
   await page.getByText('0 of 6 are done.').waitFor()
   await expectEqual(t, () => page.getByText('in order').count(), 0, 'nothing is called in order')
   await expectEqual(t, () => page.locator('.chart-title').count(), 0, 'no empty charts')
   await page.getByRole('rowheader', { name: 'CNAME' }).first().waitFor()
   await page.getByRole('button', { name: 'Check now' }).click()
-  await page.getByText(/DNS has 0 of 3 records|could not be asked|does not answer/).waitFor()
+  await page.locator('.notice').waitFor()
+  await page.getByRole('button', { name: 'Close the notice' }).click()
   await expectPresentable(t, dashboard, 'the first steps')
 
   await page.getByRole('button', { name: 'Make the key' }).click()
@@ -52,19 +58,19 @@ t.test('a new workspace is led from its domain to its first email', { skip }, as
   await commit([ofOwn(`update domains set status = 'verified'`)])
   await page.getByText('a.test is verified.').waitFor()
   const email = { from: 'hello@a.test', to: 'bob@b.test', subject: 'First one', text: 'hi' }
-  t.equal((await app.rest('POST', '/v1/emails', { key, body: email })).status, 202)
+  t.equal((await app.rest('POST', '/v1/emails', { key, body: email })).status, 201)
   await page.locator('.step', { hasText: 'See it arrive' }).getByText('Delivered').waitFor()
   await page.getByText('4 of 6 are done.').waitFor()
   await page.locator('.chart-title', { hasText: 'Sent mail by day' }).waitFor()
 
   await page.getByRole('button', { name: 'Hide the list' }).click()
-  await page.getByText('Nothing. Domains, webhooks').waitFor()
+  await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor()
   await page.reload()
   await page.getByRole('button', { name: 'Show the first steps' }).click()
   await page.getByText('4 of 6 are done.').waitFor()
-  await app.rest('POST', '/v1/webhooks', { body: { url: 'https://8.8.8.8/', events: ['email.bounced'] }, key: null })
-  await commit([{ sql: 'update workspaces set created_at = 1', parameters: [] }])
-  await page.getByText('are done.').waitFor({ state: 'detached' })
+  await commit([setAge(1)])
+  await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
   t.same(dashboard.faults, [])
 })
 
@@ -109,7 +115,7 @@ interface SampleRun {
 
 /** PHP needs a module for its sample, which not every machine has. */
 async function runSample(t: Test, app: TestDaemon, { title, program, file }: SampleRun): Promise<void> {
-  const count = async () => (await app.rows('select id from emails')).length
+  const count = async () => (await app.rows(`select id from emails where source <> 'service'`)).length
   const before = await count()
   const trust = program === 'node' ? 'NODE_EXTRA_CA_CERTS=posthorn.pem ' : ''
   const { stdout: out, stderr: err } = await runProgram(['sh', '-c', `cd '${app.folder}' && ${trust}${program} ${file}`])

@@ -74,7 +74,7 @@ async function signInWithCode({ app }: World, { open, page }: Dashboard, secret:
   await page.getByRole('heading', { name: 'Second factor' }).waitFor()
   await page.getByLabel('Code').fill(readCode(app, secret))
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('button', { name: 'Account menu' }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
 }
 
 /** Turns it on, signs out, and signs in with a code. */

@@ -66,7 +66,7 @@ t.test('groups of the navigation close and stay closed, and the account has a me
   await link('Queue').waitFor()
   await expectEqual(t, () => link('Contacts').count(), 0, 'the choice is kept')
 
-  const menu = page.getByRole('button', { name: 'Account menu' })
+  const menu = page.getByRole('button', { name: 'Account: ' })
   await menu.press('Enter')
   await page.getByText('owner@a.test').last().waitFor()
   await expectPresentable(t, dashboard, 'the menu of the account')
@@ -89,8 +89,8 @@ t.test('rows of lists are short on phones', { skip }, async (t) => {
   }
   const dashboard = await openDashboard(t, app)
   const { page } = dashboard
-  await page.setViewportSize({ width: 360, height: 740 })
   await dashboard.signIn()
+  await page.setViewportSize({ width: 360, height: 740 })
   await dashboard.open('/emails')
   await page.getByRole('link', { name: 'Your order' }).first().waitFor()
   await expectEqual(t, () => page.locator('tbody tr').count(), 20, 'fewer rows than on a desk')

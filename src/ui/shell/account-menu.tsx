@@ -43,7 +43,7 @@ export function AccountMenu(): VNode {
         aria-controls={isOpen ? id : undefined}
         onClick={() => setOpen(!isOpen)}
       >
-        <span class="visually-hidden">Account menu: </span>
+        <span class="visually-hidden">Account: </span>
         <span class="user-name" title={user?.email}>
           {user?.full_name || user?.email}
         </span>

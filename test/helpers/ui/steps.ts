@@ -15,7 +15,7 @@ export async function fillSignIn(page: Page, email: string, password = PASSWORD)
 
 /** Opens the menu of the user and chooses what it offers. */
 export async function chooseInAccountMenu(page: Page, choice: 'Account' | 'Sign out'): Promise<void> {
-  await page.getByRole('button', { name: 'Account menu' }).click()
+  await page.getByRole('button', { name: 'Account: ' }).click()
   await page.locator('.account-content').getByText(choice, { exact: true }).click()
 }
 
@@ -114,5 +114,5 @@ export async function acceptInvitation({ open, page }: Dashboard, { email, name,
   await page.getByText('This is your API key.').waitFor()
   await page.getByRole('link', { name: 'Sign in to the dashboard' }).click()
   await fillSignIn(page, email)
-  await page.getByRole('button', { name: 'Account menu' }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
 }

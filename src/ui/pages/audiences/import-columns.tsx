@@ -1,6 +1,7 @@
 /** The columns of a file with their first values, and for each a field in which the user says what it becomes. */
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
+import './audiences.css'
 import { type Preview, UNDECIDED } from './import-file.ts'
 
 interface ImportColumnsProps {

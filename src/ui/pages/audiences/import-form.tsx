@@ -48,7 +48,7 @@ export function ImportForm({ audienceId, onImported, backHref }: ImportFormProps
   if (read === null) return <FileStep backHref={backHref} onChosen={(file) => look(file, noChoices)} />
   const { file, preview } = read
   const submit = async (values: FormData): Promise<void> => {
-    if (preview.problem !== null) throw toFieldError('columns', toSentence(preview.problem))
+    if (preview.problem !== null) throw toFieldError('columns', describeProblem(preview, preview.problem))
     const leaveOut = (['role', 'disposable', 'typo'] as const).filter((hint) =>
       readChoices(values, 'leave_out').includes(hint),
     )
@@ -118,7 +118,7 @@ function CheckStep({ read, onChange, onSubmit, onBack }: CheckStepProps): VNode 
         <LayoutFields preview={preview} choices={choices} onChange={onChange} />
         {problem === null ? null : (
           <Note tone="bad" title="The file cannot be imported like this">
-            <p>{toSentence(problem)}</p>
+            <p>{describeProblem(preview, problem)}</p>
           </Note>
         )}
         <ImportColumns
@@ -127,7 +127,10 @@ function CheckStep({ read, onChange, onSubmit, onBack }: CheckStepProps): VNode 
           onChange={(fields) => onChange({ ...choices, fields })}
         />
       </Section>
-      <RefusedLines report={preview} />
+      <RefusedLines
+        report={preview}
+        cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
+      />
       <Section title="Import">
         <Form onSubmit={onSubmit}>
           <HintChoices preview={preview} />
@@ -153,8 +156,13 @@ function describeSize(total: number, checked: number): string {
   return checked < total && checked > 0 ? `${lines} The first ${formatNumber(checked)} were checked.` : lines
 }
 
-/** The messages of the server begin with the place of the fault. */
-function toSentence(problem: string): string {
+/** Says what to do on this page. The message of the server says what to change in the file. */
+function describeProblem({ columns }: Preview, problem: string): string {
+  const unclear = columns.flatMap(({ title, problem: why }) => (why === null ? [] : [`“${title}”`]))
+  if (unclear.length > 0) {
+    return `Choose below what ${unclear.join(', ')} is. Its name seems to speak of consent, but its values are not known.`
+  }
+  if (!columns.some(({ field }) => field === 'email')) return 'Choose below which column has the e-mail address.'
   const text = problem.replace(/^(?:file|columns): /, '')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

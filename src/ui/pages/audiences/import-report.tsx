@@ -69,15 +69,20 @@ export function ImportReport({ report, onAnother, backHref }: EndProps & { reado
   )
 }
 
+const CURE = 'Correct them in the file and import it again.'
+
 interface RefusedLinesProps {
   readonly report: Pick<Report, 'refused' | 'refusals'>
+  /** What the user can do about them. */
+  readonly cure?: string
 }
 
-export function RefusedLines({ report: { refused, refusals } }: RefusedLinesProps): VNode | null {
+export function RefusedLines({ report, cure = CURE }: RefusedLinesProps): VNode | null {
+  const { refused, refusals } = report
   if (refused === 0) return null
   const which = refusals.length < refused ? `The first ${refusals.length} of ${formatNumber(refused)}. ` : ''
   return (
-    <Section title="Refused lines" intro={`${which}Correct them in the file and import it again.`}>
+    <Section title="Refused lines" intro={`${which}${cure}`}>
       <Table
         caption="Refused lines"
         columns={[

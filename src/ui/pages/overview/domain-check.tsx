@@ -6,7 +6,6 @@ import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
-import { notify } from '../../components/notices.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Copy, StatusBadge } from '../../components/values.tsx'
 
@@ -29,10 +28,13 @@ export function DomainCheck({ id, onVerified }: DomainCheckProps): VNode {
     if (status === 'verified') onVerified()
   }, [status])
   const check = async (): Promise<void> => {
-    const checked = await unwrap(api.POST('/v1/domains/{id}/verify', { params: path }))
-    const found = checked.dns_records.filter((record) => record.status === 'verified').length
-    if (checked.status !== 'verified') notify(`DNS has ${found} of ${checked.dns_records.length} records.`, 'bad')
-    domain.reload()
+    try {
+      domain.replace(await unwrap(api.POST('/v1/domains/{id}/verify', { params: path })))
+    } catch (thrown) {
+      // The answer says what is wrong, and the records have their new states.
+      domain.reload()
+      throw thrown
+    }
   }
   return (
     <Loaded from={domain}>

@@ -51,7 +51,7 @@ t.test('a preview shows columns, rows, faults and hints, and stores nothing', as
 t.test('a file that no import takes says what to do', async (t) => {
   const app = await testDaemon(t)
   const id = await createAudience(app)
-  const consent = await upload(app, `${id}/import/preview`, 'email,marketing consent level\na@b.test,3\n')
+  const consent = await upload(app, `${id}/import/preview`, 'email,newsletter group\na@b.test,3\n')
   t.match(consent.json(), { problem: /seems to speak of consent/, columns: [{ field: 'email' }, { field: null }] })
   t.match((await upload(app, `${id}/import/preview`, 'name,x\nann,1\n')).json(), { problem: /no column for the address/ })
   for (const path of [`${id}/import/preview`, `${id}/import`]) {

@@ -15,6 +15,11 @@ t.test('each step is done when the workspace has what it is about', async (t) =>
   t.equal((await browser.signIn('owner@a.test')).status, 201)
   const read = async () => (await browser.ask('GET', '/first-steps')).json()
   const { commit } = app.daemon.database
+  const setAge = (days: number) => {
+    const sql = 'update workspaces set created_at = ? where id = ?'
+    return commit([{ sql, parameters: [app.now() - days * DAY, app.workspaceId] }])
+  }
+  await setAge(13)
   t.match(await read(), {
     domain: { domain: 'a.test', status: 'verified' },
     has_key: true,
@@ -35,8 +40,7 @@ t.test('each step is done when the workspace has what it is about', async (t) =>
 
   await app.rest('POST', '/v1/webhooks', { body: { url: 'https://8.8.8.8/', events: ['email.bounced'] } })
   t.match(await read(), { has_webhook: true, is_done: false })
-  const ofWorkspace = { sql: 'update workspaces set created_at = ? where id = ?' }
-  await commit([{ ...ofWorkspace, parameters: [app.now() - 15 * DAY, app.workspaceId] }])
+  await setAge(14)
   t.match(await read(), { is_done: true, has_invited: false }, 'an older workspace does not need the optional steps')
 
   await commit([{ sql: `update domains set status = 'pending'`, parameters: [] }])
@@ -49,7 +53,8 @@ t.test('a new workspace has nothing', async (t) => {
   const app = await testDaemon(t)
   t.equal((await app.cli('workspace', 'create', 'Second', '--email', 'second@b.test')).status, 0)
   await givePassword(app, 'second@b.test')
-  const browser = openBrowser(app)
+  const [second] = await app.rows<{ id: string }>(`select id from workspaces where name = 'Second'`)
+  const browser = openBrowser({ ...app, workspaceId: second?.id ?? '' })
   t.equal((await browser.signIn('second@b.test')).status, 201)
   await app.daemon.database.commit([{ sql: 'update api_keys set revoked_at = 1', parameters: [] }])
   t.same((await browser.ask('GET', '/first-steps')).json(), {

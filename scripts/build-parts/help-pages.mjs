@@ -32,7 +32,7 @@ export function helpPages() {
         const reference = this.emitFile({ type: 'asset', name: `help-${name.replace('/', '-')}.json`, source })
         return `${JSON.stringify(name)}: import.meta.ROLLUP_FILE_URL_${reference}`
       })
-      return `export default { ${entries.join(', ')} }`
+      return `export const urls = { ${entries.join(', ')} }`
     },
   }
 }

@@ -118,7 +118,11 @@ async function runSample(t: Test, app: TestDaemon, { title, program, file }: Sam
   const count = async () => (await app.rows(`select id from emails where source <> 'service'`)).length
   const before = await count()
   const trust = program === 'node' ? 'NODE_EXTRA_CA_CERTS=posthorn.pem ' : ''
-  const { stdout: out, stderr: err } = await runProgram(['sh', '-c', `cd '${app.folder}' && ${trust}${program} ${file}`])
+  const { stdout: out, stderr: err } = await runProgram([
+    'sh',
+    '-c',
+    `cd '${app.folder}' && ${trust}${program} ${file}`,
+  ])
   if (program === 'php' && `${out}${err}`.includes('undefined function curl_init')) return
   t.equal(await count(), before + 1, `the sample in ${title} sends: ${out} ${err}`)
 }
@@ -127,7 +131,9 @@ t.test('each page links its help, and the help has no dead ends', { skip }, asyn
   const { dashboard } = await openWorld(t)
   const { page } = dashboard
   const topics = new Set<string>()
-  const paths = await page.locator('.navigation a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+  const paths = await page
+    .locator('.navigation a')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
   t.ok(paths.length > 15)
   for (const path of [...paths, '/ui/account', '/ui/emails/new']) {
     await dashboard.open((path ?? '').replace(/^\/ui/, ''))

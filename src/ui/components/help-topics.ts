@@ -1,4 +1,4 @@
-/** Which page of the documentation belongs to which page of the dashboard. */
+/** Finds the page of the documentation that belongs to a page of the dashboard. */
 
 /** The beginning of a path, and the page of the documentation, perhaps with a heading. The longest beginning counts. */
 const topics: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 /** A button with the name of the user that opens their links: account, documentation, sign-out. */
-import type { VNode } from 'preact'
+import type { RefObject, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionInfo } from '../api/session-state.ts'
@@ -14,24 +14,8 @@ export function AccountMenu(): VNode {
   const element = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const { user } = sessionInfo.value ?? {}
-  useEffect(() => {
-    if (!isOpen) return
-    const closeOutside = ({ target }: Event): void => {
-      if (target instanceof Node && element.current?.contains(target) === false) setOpen(false)
-    }
-    const closeByKey = ({ key }: KeyboardEvent): void => {
-      if (key !== 'Escape') return
-      setOpen(false)
-      button.current?.focus()
-    }
-    const events = ['pointerdown', 'focusin'] as const
-    for (const event of events) document.addEventListener(event, closeOutside)
-    document.addEventListener('keydown', closeByKey)
-    return () => {
-      for (const event of events) document.removeEventListener(event, closeOutside)
-      document.removeEventListener('keydown', closeByKey)
-    }
-  }, [isOpen])
+  const close = (): void => setOpen(false)
+  useClosing(isOpen, close, element, button)
   return (
     <div ref={element} class="account-menu">
       {isOpen ? <MenuContent id={id} /> : null}
@@ -50,6 +34,33 @@ export function AccountMenu(): VNode {
       </button>
     </div>
   )
+}
+
+/** Closes the open menu at a click or focus elsewhere, and at Escape, which gives the focus back to the button. */
+function useClosing(
+  isOpen: boolean,
+  close: () => void,
+  menu: RefObject<HTMLElement>,
+  button: RefObject<HTMLButtonElement>,
+): void {
+  useEffect(() => {
+    if (!isOpen) return
+    const closeOutside = ({ target }: Event): void => {
+      if (target instanceof Node && menu.current?.contains(target) === false) close()
+    }
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return
+      close()
+      button.current?.focus()
+    }
+    const events = ['pointerdown', 'focusin'] as const
+    for (const event of events) document.addEventListener(event, closeOutside)
+    document.addEventListener('keydown', closeByKey)
+    return () => {
+      for (const event of events) document.removeEventListener(event, closeOutside)
+      document.removeEventListener('keydown', closeByKey)
+    }
+  }, [isOpen])
 }
 
 function MenuContent({ id }: { readonly id: string }): VNode {

@@ -1,4 +1,4 @@
-/** Which groups of the navigation the user has opened and closed. The browser keeps it. */
+/** Remembers the groups of the navigation that the user has opened and closed, in the browser. */
 import { groups } from '../components/page-route.ts'
 
 /** A group that is absent was neither opened nor closed. */

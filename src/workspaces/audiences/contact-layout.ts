@@ -23,8 +23,6 @@ type ContactField = (typeof contactFields)[number]
 
 const KEY_START = 'metadata.'
 
-export const byNames: ContactLayout = { columns: null, hasHeader: true, delimiter: null }
-
 export function isContactField(text: string): boolean {
   return fieldOf(text) !== undefined || (text.startsWith(KEY_START) && text.length > KEY_START.length)
 }

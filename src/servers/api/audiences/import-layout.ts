@@ -27,14 +27,12 @@ const columnsRule =
   `allowed: a JSON array of up to ${MAX_COLUMNS} fields, one for each column of the file: ` +
   `${contactFields.join(', ')}, metadata.KEY, or null for a column that is not imported`
 
-const columns = z
-  .string(columnsRule)
-  .transform((text, context): readonly (string | null)[] => {
-    const fields = parseFields(text)
-    if (fields !== null) return fields
-    context.addIssue({ code: 'custom', message: columnsRule })
-    return z.NEVER
-  })
+const columns = z.string(columnsRule).transform((text, context): readonly (string | null)[] => {
+  const fields = parseFields(text)
+  if (fields !== null) return fields
+  context.addIssue({ code: 'custom', message: columnsRule })
+  return z.NEVER
+})
 
 const listOfFields = z.array(z.string().max(MAX_FIELD).refine(isContactField).nullable()).min(1).max(MAX_COLUMNS)
 
@@ -65,7 +63,8 @@ export const layoutFields = {
       'Without it, the names of the columns decide.',
   }),
   header: booleanText.optional().meta({
-    description: 'Whether the first line has the names of the columns. Default true. With false, `columns` is required.',
+    description:
+      'Whether the first line has the names of the columns. Default true. With false, `columns` is required.',
   }),
   delimiter: delimiterName.optional().meta({
     description: 'What separates the cells. Without it, the first line decides.',

@@ -24,7 +24,10 @@ const query = z.strictObject({
 
 const column = z.strictObject({
   title: z.string().nullable().meta({ description: 'Its name in the file; null: the file has none.', example: 'City' }),
-  field: z.string().nullable().meta({ description: 'The field that it becomes; null: none.', example: 'metadata.City' }),
+  field: z
+    .string()
+    .nullable()
+    .meta({ description: 'The field that it becomes; null: none.', example: 'metadata.City' }),
   problem: z.string().nullable().meta({ description: 'Why its name is not understood.', example: null }),
 })
 
@@ -37,7 +40,9 @@ const preview = z
       .array(z.strictObject({ line: z.int(), cells: z.array(z.string()) }))
       .meta({ description: `The first ${MAX_SHOWN}.`, example: [{ line: 2, cells: ['bob@example.com', 'Bob'] }] }),
     total: z.int().meta({ description: 'Lines of the file, without that of the column names.' }),
-    checked: z.int().meta({ description: `Lines to which the rest belongs: at most the first ${MAX_CHECKED}.` }),
+    checked: z
+      .int()
+      .meta({ description: `Lines to which the rest belongs: at most the first ${MAX_CHECKED}.`, example: 998 }),
     problem: z
       .string()
       .nullable()

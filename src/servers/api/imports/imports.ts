@@ -62,7 +62,7 @@ export const contactReport = z
     updated: z.int(),
     unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
     still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
-    left_out: z.int().meta({ description: 'Lines that `leave_out` has left out.' }),
+    left_out: z.int().meta({ description: 'Lines that `leave_out` has left out.', example: 0 }),
     ...refusedLineFields,
     ...hintFields,
   })

@@ -58,7 +58,7 @@ export function endpointsRoute(deps: EndpointsDeps): Route {
     refusals: [],
     run: async () =>
       json(200, {
-        api_url: deps.publicUrl.replace(/\/+$/, ''),
+        api_url: deps.publicUrl,
         smtp: listSmtp(deps),
         certificate: describeCertificate(deps),
       } satisfies Endpoints),

@@ -79,7 +79,8 @@ async function readFirstSteps(
   const hasKey = ((await countLiveKeys(read, { workspaceId }))[0]?.count ?? 0) > 0
   const hasWebhook = (await webhooksOfWorkspace(read, { workspaceId })).length > 0
   const hasInvited = await hasCompany(read, workspaceId, now)
-  const createdAt = userId === null ? now : ((await workspaceOfUser(read, { userId, workspaceId }))[0]?.created_at ?? now)
+  const createdAt =
+    userId === null ? now : ((await workspaceOfUser(read, { userId, workspaceId }))[0]?.created_at ?? now)
   const isUnderWay = domain?.status === 'verified' && hasKey && isDelivered
   return {
     domain,

@@ -4,7 +4,8 @@ import type { components } from '../../api/schema.d.ts'
 
 export type Preview = components['schemas']['ContactImportPreview']
 export type Hint = keyof Preview['hinted']
-export type ImportAnswer = Awaited<ReturnType<typeof importFile>>
+/** The report, or for a long file the import that continues. */
+export type ImportAnswer = components['schemas']['ContactImportReport'] | components['schemas']['BegunImport']
 
 /** A column whose name the server does not understand, and about which the user has not decided. */
 export const UNDECIDED = '?'
@@ -39,8 +40,10 @@ interface ImportRequest {
   readonly leaveOut: readonly Hint[]
 }
 
-/** Resolves to the report, or for a long file to the import that continues. */
-export function importFile(audienceId: string, { file, choices, resubscribe, leaveOut }: ImportRequest) {
+export function importFile(
+  audienceId: string,
+  { file, choices, resubscribe, leaveOut }: ImportRequest,
+): Promise<ImportAnswer> {
   const query = {
     ...toQuery(choices),
     resubscribe: resubscribe ? ('true' as const) : ('false' as const),

@@ -131,23 +131,31 @@ function CheckStep({ read, onChange, onSubmit, onBack }: CheckStepProps): VNode 
         report={preview}
         cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
       />
-      <Section title="Import">
-        <Form onSubmit={onSubmit}>
-          <HintChoices preview={preview} />
-          <CheckField
-            name="resubscribe"
-            label="Subscribe contacts that have unsubscribed"
-            hint="This applies only to contacts that the file lists as subscribed. Without their consent this is spam."
-          />
-          <FormActions>
-            <SubmitButton>Import the file</SubmitButton>
-            <button type="button" class="button button-quiet" onClick={onBack}>
-              Choose another file
-            </button>
-          </FormActions>
-        </Form>
-      </Section>
+      <ImportStep preview={preview} onSubmit={onSubmit} onBack={onBack} />
     </>
+  )
+}
+
+type ImportStepProps = Pick<CheckStepProps, 'onSubmit' | 'onBack'> & { readonly preview: Preview }
+
+function ImportStep({ preview, onSubmit, onBack }: ImportStepProps): VNode {
+  return (
+    <Section title="Import">
+      <Form onSubmit={onSubmit}>
+        <HintChoices preview={preview} />
+        <CheckField
+          name="resubscribe"
+          label="Subscribe contacts that have unsubscribed"
+          hint="This applies only to contacts that the file lists as subscribed. Without their consent this is spam."
+        />
+        <FormActions>
+          <SubmitButton>Import the file</SubmitButton>
+          <button type="button" class="button button-quiet" onClick={onBack}>
+            Choose another file
+          </button>
+        </FormActions>
+      </Form>
+    </Section>
   )
 }
 

@@ -1,7 +1,8 @@
 /** Shows a page of the documentation. The address names its page, and after `#` a heading in it. */
+
+import { urls } from 'virtual:help-pages'
 import { type ComponentChildren, createElement, type VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import urls from 'virtual:help-pages'
 import { Link } from 'wouter-preact'
 import { toNetworkError } from '../../api/api-error.ts'
 import { useLoad } from '../../api/use-load.ts'

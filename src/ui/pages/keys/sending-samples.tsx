@@ -71,7 +71,8 @@ function Samples({ unverified, ...values }: SampleValues & LoadedValues): VNode 
         }))}
       />
       <p class="samples-more">
-        <HelpLink topic="rest">All fields of a request</HelpLink> <HelpLink topic="clients">Package for Node.js</HelpLink>{' '}
+        <HelpLink topic="rest">All fields of a request</HelpLink>{' '}
+        <HelpLink topic="clients">Package for Node.js</HelpLink>{' '}
         <HelpLink topic="applications">Settings of well-known programs</HelpLink>
       </p>
     </div>

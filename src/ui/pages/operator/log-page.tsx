@@ -55,7 +55,11 @@ export function LogPage(): VNode {
 }
 
 async function loadLines(level: Level | undefined, cursor: string | undefined): Promise<ListPage<LogLine>> {
-  const query = { limit: PAGE_SIZE, ...(level === undefined ? {} : { level }), ...(cursor === undefined ? {} : { cursor }) }
+  const query = {
+    limit: PAGE_SIZE,
+    ...(level === undefined ? {} : { level }),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
   return toCursorPage(await unwrap(sessionApi.GET('/ui/api/operator/log', { params: { query } })))
 }
 

@@ -61,7 +61,10 @@ interface Step {
 function StepItem({ step, number, isNext }: { readonly step: Step; number: number; isNext: boolean }): VNode {
   const { title, isDone, state, body, act, isOpen = false } = step
   return (
-    <li class={`step${isDone ? ' step-done' : ''}${isNext ? ' step-next' : ''}`} aria-current={isNext ? 'step' : undefined}>
+    <li
+      class={`step${isDone ? ' step-done' : ''}${isNext ? ' step-next' : ''}`}
+      aria-current={isNext ? 'step' : undefined}
+    >
       <span class="step-sign" aria-hidden="true">
         {isDone ? '✓' : number}
       </span>

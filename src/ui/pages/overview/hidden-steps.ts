@@ -1,4 +1,4 @@
-/** Whether the user has hidden the first steps of a workspace. The browser keeps it. */
+/** Remembers in the browser that the user has hidden the first steps of a workspace. */
 const KEY = 'posthorn.hidden-steps'
 
 export function areStepsHidden(workspaceId: string): boolean {

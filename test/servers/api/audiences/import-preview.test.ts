@@ -36,7 +36,10 @@ t.test('a preview shows columns, rows, faults and hints, and stores nothing', as
     refused: 1,
     refusals: [{ line: 4, field: 'email', value: 'nonsense' }],
     hinted: { role: 1, disposable: 0, typo: 1 },
-    hints: [{ line: 2, suggestion: 'bob@gmail.com' }, { line: 3, hint: 'role' }],
+    hints: [
+      { line: 2, suggestion: 'bob@gmail.com' },
+      { line: 3, hint: 'role' },
+    ],
   })
   t.same(fieldsOf(answer), ['email', 'metadata.Vorname', 'first_name', 'metadata.plan'])
   t.same(await app.rows('select id from contacts'), [])
@@ -53,7 +56,9 @@ t.test('a file that no import takes says what to do', async (t) => {
   const id = await createAudience(app)
   const consent = await upload(app, `${id}/import/preview`, 'email,newsletter group\na@b.test,3\n')
   t.match(consent.json(), { problem: /seems to speak of consent/, columns: [{ field: 'email' }, { field: null }] })
-  t.match((await upload(app, `${id}/import/preview`, 'name,x\nann,1\n')).json(), { problem: /no column for the address/ })
+  t.match((await upload(app, `${id}/import/preview`, 'name,x\nann,1\n')).json(), {
+    problem: /no column for the address/,
+  })
   for (const path of [`${id}/import/preview`, `${id}/import`]) {
     for (const start of ['504b0304', 'd0cf11e0a1b11ae1']) {
       const answer = await upload(app, path, Buffer.concat([Buffer.from(start, 'hex'), Buffer.alloc(600)]))

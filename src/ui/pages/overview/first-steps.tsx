@@ -10,7 +10,7 @@ import { Copy, Note, StatusBadge } from '../../components/values.tsx'
 import { SendingSamples } from '../keys/sending-samples.tsx'
 import { DomainCheck } from './domain-check.tsx'
 
-type FirstStepsState = components['schemas']['FirstSteps']
+export type FirstStepsState = components['schemas']['FirstSteps']
 
 interface FirstStepsProps {
   readonly steps: FirstStepsState

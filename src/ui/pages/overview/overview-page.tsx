@@ -9,7 +9,7 @@ import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { DailyCharts, startOfDays } from '../metrics/daily-charts.tsx'
 import { loadMailNumbers, MailFigures, type MailNumbers } from '../metrics/mail-figures.tsx'
-import { FirstSteps, loadFirstSteps } from './first-steps.tsx'
+import { FirstSteps, type FirstStepsState, loadFirstSteps } from './first-steps.tsx'
 import { areStepsHidden, hideSteps, showSteps } from './hidden-steps.ts'
 import { NeedsAttention } from './needs-attention.tsx'
 import './overview.css'
@@ -19,11 +19,11 @@ const ranges = ['7', '30', '90'].map((value) => ({ value, label: `${value} days`
 
 /** Milliseconds between two loads of the numbers. */
 const PAUSE = 60_000
-/** Milliseconds between two loads of the first steps, so that the page shows how the first email arrives. */
-const STEPS_PAUSE = 3_000
+/** Milliseconds between two loads of the first steps. While the first email is under way, the page shows how it arrives. */
+const STEPS_PAUSE = { usual: 6_000, underWay: 2_000 }
 
 export function OverviewPage(): VNode {
-  const steps = useLoad(loadFirstSteps, [], { every: ({ is_done: isDone }) => (isDone ? null : STEPS_PAUSE) })
+  const steps = useLoad(loadFirstSteps, [], { every: chooseStepsPause })
   const [isHidden, setHidden] = useState(areStepsHidden(workspace.value?.id ?? ''))
   const hide = (hidden: boolean): void => {
     const id = workspace.value?.id ?? ''
@@ -57,6 +57,11 @@ export function OverviewPage(): VNode {
       </Loaded>
     </Page>
   )
+}
+
+function chooseStepsPause({ is_done: isDone, email, is_delivered: isDelivered }: FirstStepsState): number | null {
+  if (isDone) return null
+  return email === null || isDelivered ? STEPS_PAUSE.usual : STEPS_PAUSE.underWay
 }
 
 function RecentMail(): VNode {

@@ -1,10 +1,12 @@
 /** Builds the dashboard from src/ui/ into dist/ui/, from where the daemon serves it under /ui/. */
 import { defineConfig } from 'vite'
+import { helpPages } from './scripts/build-parts/help-pages.mjs'
 
 export default defineConfig({
   root: 'src/ui',
   base: '/ui/',
   publicDir: false,
+  plugins: [helpPages()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../../dist/ui',

@@ -66,7 +66,7 @@ async function signIn(page, link) {
   await page.goto(link)
   for (const field of await page.locator('input[type=password]').all()) await field.fill(PASSWORD)
   await page.getByRole('button').first().click()
-  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
 }
 
 function pagesOf(ids) {

@@ -37,7 +37,7 @@ export async function openDashboard({ port, email, password }) {
   await page.getByLabel('E-mail address').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
   return { page, base, close: () => browser.close() }
 }
 

@@ -67,6 +67,7 @@ export const beyond: readonly string[] = [
   'POST /v1/workspaces/:id/transfer',
   'POST /v1/templates/:id/render',
   'POST /v1/audiences/:id/import',
+  'POST /v1/audiences/:id/import/preview',
   'GET /v1/audiences/:id/export',
   'POST /v1/suppressions/import',
   'GET /v1/imports/:id',

@@ -139,6 +139,57 @@ async function renameAndDelete(t: Test, { page }: Dashboard): Promise<void> {
   await page.getByText('No audience yet').waitFor()
 }
 
+t.test('a file is shown before it is imported, and the user says what its columns are', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  await dashboard.open(`/audiences/${id}/import`)
+  const choose = async (name: string, buffer: Buffer): Promise<void> => {
+    await page.getByLabel('CSV file').setInputFiles({ name, mimeType: 'text/csv', buffer })
+    await page.getByRole('button', { name: 'Read the file' }).click()
+  }
+  await choose('list.xlsx', Buffer.concat([Buffer.from('504b0304', 'hex'), Buffer.alloc(500)]))
+  await page.locator('.field-error', { hasText: 'save it as CSV' }).waitFor()
+  await expectPresentable(t, dashboard, 'a workbook that is refused')
+
+  const lines = [
+    'Kontakt;Ort;newsletter group;E-Mail',
+    ...['Ann;Wien;3;ann@b.test', 'Bob;Graz;1;bob@gmial.com', 'Info;Linz;1;info@b.test', `${HOSTILE};x;1;nonsense`],
+  ]
+  await choose('list.csv', Buffer.from(lines.join('\n')))
+  await page.getByText('It has 4 lines with contacts.').waitFor()
+  await page.getByText('Choose below what “newsletter group” is.').waitFor()
+  await expectEqual(t, () => page.getByLabel('Between cells').inputValue(), 'semicolon')
+  await page.getByRole('cell', { name: HOSTILE }).waitFor()
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.locator('.form-error').waitFor()
+  t.same(await app.rows('select id from contacts'), [], 'an import waits for the decision')
+  await page.getByLabel('newsletter group').selectOption({ label: 'Not imported' })
+  await page.getByText('1 address with a misspelled domain').waitFor()
+  await page.getByLabel('Kontakt').selectOption({ label: 'First name' })
+  await page.getByRole('cell', { name: 'nonsense' }).first().waitFor()
+  await expectPresentable(t, dashboard, 'the preview of an import')
+  await page.getByText('Show these addresses').click()
+  await page.getByRole('cell', { name: 'bob@gmail.com' }).waitFor()
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.equal(await readFigure(page, 'fact', 'Added'), '2')
+  t.equal(await readFigure(page, 'fact', 'Left out'), '1')
+  t.same(await app.rows('select email, first_name, metadata from contacts order by email'), [
+    { email: 'ann@b.test', first_name: 'Ann', metadata: '{"Ort":"Wien"}' },
+    { email: 'info@b.test', first_name: 'Info', metadata: '{"Ort":"Linz"}' },
+  ])
+
+  await page.getByRole('button', { name: 'Import another file' }).click()
+  await choose('plain.csv', Buffer.from('cleo@b.test,Cleo\ndora@b.test,Dora\n'))
+  await expectEqual(t, () => page.getByLabel('The first line').inputValue(), 'contact')
+  await page.getByLabel('Column 2').selectOption({ label: 'Last name' })
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.equal(await readFigure(page, 'fact', 'Added'), '2')
+  t.same(dashboard.faults, [])
+})
+
 t.test('a long import shows its progress, and long lists have pages', { skip }, async (t) => {
   const { app, dashboard } = await openWorld(t)
   const { page } = dashboard

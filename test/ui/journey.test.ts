@@ -13,6 +13,7 @@ import { type Dashboard, openDashboard } from '../helpers/ui/dashboard.js'
 import {
   acceptInvitation,
   addDomain,
+  chooseInAccountMenu,
   closeNotices,
   compose,
   fillSignIn,
@@ -73,21 +74,21 @@ async function signInWithCode({ app }: World, { open, page }: Dashboard, secret:
   await page.getByRole('heading', { name: 'Second factor' }).waitFor()
   await page.getByLabel('Code').fill(readCode(app, secret))
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
 }
 
 /** Turns it on, signs out, and signs in with a code. */
 async function useSecondFactor(world: World): Promise<string> {
   const { app, dashboard, page } = world
   await dashboard.signIn()
-  await page.getByRole('link', { name: 'Account' }).click()
+  await chooseInAccountMenu(page, 'Account')
   const secret = await startSecondFactor(page)
   await page.getByLabel('Code from the app').fill(readCode(app, secret))
   await page.getByRole('button', { name: 'Turn it on' }).click()
   await page.getByText('Keep these recovery codes').waitFor()
   await page.getByRole('button', { name: 'I have kept them' }).click()
   await page.getByText('Enabled', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await signInWithCode(world, dashboard, secret)
   return secret
@@ -270,7 +271,7 @@ async function signOutEverywhere(t: Test, world: World, secret: string): Promise
   const { app, dashboard, page } = world
   const elsewhere = await openDashboard(t, app)
   await signInWithCode(world, elsewhere, secret)
-  await page.getByRole('link', { name: 'Account' }).click()
+  await chooseInAccountMenu(page, 'Account')
   await page.getByRole('button', { name: 'Sign out everywhere' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await elsewhere.page.getByRole('link', { name: 'Domains' }).click()

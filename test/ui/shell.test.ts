@@ -8,6 +8,7 @@ import { skipWithout } from '../helpers/programs/skip-without.js'
 import { addMember } from '../helpers/ui/add-member.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { expectEqual } from '../helpers/ui/expect-shown.js'
+import { chooseInAccountMenu } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -42,6 +43,59 @@ t.test('pages take the focus to their heading, and the content can be skipped to
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
   await expectEqual(t, () => menu.getAttribute('aria-expanded'), 'false')
   t.same(dashboard.faults, [])
+})
+
+t.test('groups of the navigation close and stay closed, and the account has a menu', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  t.equal((await app.cli('workspace', 'set-operator', app.workspaceId)).status, 0)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await dashboard.signIn()
+  const navigation = page.getByRole('navigation', { name: 'Pages' })
+  const link = (name: string) => navigation.getByRole('link', { name, exact: true })
+  const excess = () => navigation.evaluate((element) => element.scrollHeight - element.clientHeight)
+  await link('Audit log').waitFor()
+  t.ok((await excess()) <= 0, 'all entries fit into 860 pixels')
+  await expectEqual(t, () => link('Queue').count(), 0)
+  await navigation.getByRole('button', { name: 'Operator' }).press('Enter')
+  await link('Queue').waitFor()
+  await navigation.getByRole('button', { name: 'Audience' }).press('Space')
+  await expectEqual(t, () => link('Contacts').count(), 0)
+  await page.reload()
+  await link('Queue').waitFor()
+  await expectEqual(t, () => link('Contacts').count(), 0, 'the choice is kept')
+
+  const menu = page.getByRole('button', { name: 'Account: ' })
+  await menu.press('Enter')
+  await page.getByText('owner@a.test').last().waitFor()
+  await expectPresentable(t, dashboard, 'the menu of the account')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.keyboard.press('Escape')
+  await expectEqual(t, () => page.locator('.account-content').count(), 0)
+  await expectEqual(t, () => menu.evaluate((element) => element === element.ownerDocument.activeElement), true)
+  await menu.press('Enter')
+  await page.locator('main').click()
+  await expectEqual(t, () => page.locator('.account-content').count(), 0, 'a click elsewhere closes it')
+  t.same(dashboard.faults, [])
+})
+
+t.test('rows of lists are short on phones', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const later = new Date(app.now() + 86_400_000).toISOString()
+  const email = { from: 'app@a.test', to: 'bob.miller@b.test', subject: 'Your order is on its way', text: 'hi' }
+  for (let sent = 0; sent < 25; sent += 1) {
+    await app.rest('POST', '/v1/emails', { body: { ...email, scheduled_for: later } })
+  }
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await page.setViewportSize({ width: 360, height: 740 })
+  await dashboard.open('/emails')
+  await page.getByRole('link', { name: 'Your order' }).first().waitFor()
+  await expectEqual(t, () => page.locator('tbody tr').count(), 20, 'fewer rows than on a desk')
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight')
+  t.ok(height < 3_000, `the list has ${height} pixels`)
 })
 
 t.test('a change of the workspace shows the things of that one alone', { skip }, async (t) => {
@@ -110,7 +164,7 @@ t.test('the tabs of a browser agree on who is signed in, and in which role', { s
 
   const other = await context.newPage()
   await other.goto(page.url())
-  await other.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(other, 'Sign out')
   await other.getByRole('heading', { name: 'Sign in' }).waitFor()
   await show()
   await page.getByText('Your session has ended.').waitFor()

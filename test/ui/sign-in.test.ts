@@ -6,7 +6,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
-import { fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
+import { chooseInAccountMenu, fillSignIn, readCode, startSecondFactor } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 const OWNER = 'owner@a.test'
@@ -28,7 +28,7 @@ t.test('a wrong password is refused, the right one leads to the page that was as
   await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
   await expectMatch(t, () => page.url(), /\/ui\/domains$/)
   t.equal(await page.evaluate('document.cookie'), '', 'scripts do not see the cookie')
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await page.reload()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -72,7 +72,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   const dashboard = await openDashboard(t, app)
   const { page } = dashboard
   await dashboard.signIn()
-  await page.getByRole('link', { name: 'Account' }).click()
+  await chooseInAccountMenu(page, 'Account')
   const secret = await startSecondFactor(page)
   await expectPresentable(t, dashboard, 'the set-up of the second factor')
   await page.getByLabel('Code from the app').fill('000000')
@@ -87,7 +87,7 @@ t.test('the second factor is set up, needed, and turned off', { skip }, async (t
   await page.getByRole('button', { name: 'I have kept them' }).click()
   await page.getByText('Enabled', { exact: true }).waitFor()
 
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
   await fillSignIn(page, OWNER)
   await page.getByRole('heading', { name: 'Second factor' }).waitFor()
   await expectPresentable(t, dashboard, 'the second factor')
@@ -110,13 +110,15 @@ t.test('sessions are listed and ended, in this browser and in others', { skip },
   const [here, there] = [await openDashboard(t, app), await openDashboard(t, app)]
   await here.signIn()
   await there.signIn()
+  // This page loads nothing again by itself, and so a click finds the end of the session.
+  await there.open('/keys')
   await here.open('/account')
   await here.page.getByText('This session').waitFor()
   await expectEqual(t, () => here.page.getByRole('button', { name: /^End the session/ }).count(), 1)
   await expectPresentable(t, here, 'the account')
   await here.page.getByRole('button', { name: /^End the session/ }).click()
   await here.page.getByText('The session has ended.').waitFor()
-  await there.page.getByRole('link', { name: 'API keys' }).click()
+  await there.page.getByRole('link', { name: 'Members' }).click()
   await there.page.getByText('Your session has ended.').waitFor()
   await there.page.getByRole('heading', { name: 'Sign in' }).waitFor()
   t.pass('it is shown')
@@ -153,7 +155,7 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   await change('staple of the old town')
   await page.waitForSelector('input[name="current_password"][aria-invalid="true"]')
   await expectPresentable(t, dashboard, 'the account with a wrong password')
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await chooseInAccountMenu(page, 'Sign out')
 
   await dashboard.open('/set-password')
   await page.getByRole('heading', { name: 'The link is incomplete' }).waitFor()

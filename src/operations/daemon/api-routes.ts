@@ -89,6 +89,10 @@ export interface RouteParts extends Services, Sending, Store, Pick<StartOptions,
   readonly hasDiskSpace: () => boolean
   /** PEM, of the certificate that is served now. */
   readonly certificateOf: () => string
+  /** The open ports of submission. */
+  readonly smtpEndpoints: readonly { readonly host: string; readonly port: number; readonly tls: boolean }[]
+  /** The open ports of the interface that have TLS. */
+  readonly apiPorts: readonly number[]
 }
 
 const unknownLinkPage = renderNotePage(

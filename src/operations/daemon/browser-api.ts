@@ -29,6 +29,8 @@ import { smsHoldRoutes } from '../../servers/api/operator/sms-holds.js'
 import { operatorWorkspaceRoutes } from '../../servers/api/operator/workspaces.js'
 import { attentionRoute } from '../../servers/api/overview/attention.js'
 import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
+import { endpointsRoute } from '../../servers/api/overview/endpoints.js'
+import { firstStepsRoute } from '../../servers/api/overview/first-steps.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
 import { searchAllRoute } from '../../servers/api/search/search-all.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
@@ -48,6 +50,8 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     dailyMetricsRoute(parts),
     queueRoute(parts),
     attentionRoute(parts),
+    firstStepsRoute(parts),
+    endpointsRoute({ ...parts, hostname: config.service.hostname, publicUrl: config.service.public_url }),
     ...operatorWorkspaceRoutes({ ...parts, publicUrl: config.service.public_url }),
     ...queueRoutes(acting),
     ...holdRuleRoutes(acting),

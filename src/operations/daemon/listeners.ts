@@ -18,6 +18,7 @@ import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
 import type { Certificates } from '../certificates/certificates.js'
 import { startStatusFile } from '../upkeep/status-file.js'
+import type { RouteParts } from './api-routes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { MessageMemory } from './message-memory.js'
 import { type Operator, wireOperator } from './operator.js'
@@ -96,7 +97,7 @@ export async function openListeners(
   const changes = new Changes(services, others.submission, database, log)
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
   return {
-    ...{ ...listeners, ...serveRoutes(api, parts, files), served, stop },
+    ...{ ...listeners, ...serveRoutes(api, { ...parts, ...listPorts(listeners) }, files), served, stop },
     onForeignChange: (changed) => changes.madeElsewhere(changed),
     useCertificate: (renewed) => serve(listeners, renewed, served),
     watched: {
@@ -107,6 +108,14 @@ export async function openListeners(
       countApiConnections: () => api.listener.connections(),
     },
   }
+}
+
+function listPorts({
+  submission,
+  api,
+}: Pick<Listeners, 'submission' | 'api'>): Pick<RouteParts, 'smtpEndpoints' | 'apiPorts'> {
+  const apiPorts = api.endpoints.flatMap((endpoint) => (endpoint.kind === 'tls' ? [endpoint.port] : []))
+  return { smtpEndpoints: submission.endpoints, apiPorts }
 }
 
 /** It ends after the listeners, because their requests wait for it: steps are taken in reverse. */

@@ -76,6 +76,16 @@ export async function listEmails(
   return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
 }
 
+/** The newest email of a workspace, of a broadcast or not. */
+export const newestEmail = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['id', 'status', 'subject', 'created_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('created_at', 'desc')
+    .limit(1),
+)
+
 async function cursorOf(
   read: Read,
   email: { readonly workspaceId: string; readonly id: string },

@@ -76,7 +76,16 @@ export async function saveFile(path: `/v1/${string}`, name: string): Promise<voi
     throw toNetworkError()
   })
   if (!response.ok) throw toRefusal(response.status, await response.json().catch(() => null))
-  const url = URL.createObjectURL(await response.blob())
+  saveBlob(await response.blob(), name)
+}
+
+/** Saves a text that the page already has. */
+export function saveText(text: string, name: string): void {
+  saveBlob(new Blob([text]), name)
+}
+
+function saveBlob(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -55,8 +55,8 @@ export function toCursorPage<Row>(answer: {
   return { rows: answer.data, next: answer.next_cursor ?? null }
 }
 
-/** Rows on a page of a list with `limit` and `offset`. */
-const PAGE_SIZE = 50
+/** Rows on a page of a list. Narrow screens show fewer, because there each row is a card. */
+export const PAGE_SIZE = window.matchMedia('(max-width: 47rem)').matches ? 20 : 50
 
 interface Range {
   readonly limit: number

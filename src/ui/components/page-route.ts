@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 
 /** The parts of the navigation, in this order. */
-export const groups = ['Overview', 'Sending', 'Receiving', 'Audience', 'Insight', 'Settings', 'Operator'] as const
+export const groups = ['Overview', 'Mail', 'Audience', 'Insight', 'Settings', 'Operator'] as const
 
 export interface PageProps {
   /** Parameters of the path. */

@@ -1,8 +1,10 @@
 /** The frame of each page: heading, actions, the title of the window, and the focus after navigation. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Link } from 'wouter-preact'
+import { Link, useLocation } from 'wouter-preact'
 import { allowBreaks } from './allow-breaks.tsx'
+import { HelpLink } from './help-link.tsx'
+import { findHelpTopic } from './help-topics.ts'
 
 interface PageProps {
   readonly title: string
@@ -19,6 +21,8 @@ interface PageProps {
 
 export function Page({ title, badge, intro, actions, up, children }: PageProps): VNode {
   const heading = useRef<HTMLHeadingElement>(null)
+  const [location] = useLocation()
+  const topic = findHelpTopic(location)
   useEffect(() => {
     document.title = `${title} · Posthorn`
   }, [title])
@@ -39,6 +43,7 @@ export function Page({ title, badge, intro, actions, up, children }: PageProps):
             {allowBreaks(title)}
           </h1>
           {badge}
+          {topic === null ? null : <HelpLink topic={topic}>Help</HelpLink>}
         </div>
         {actions === undefined ? null : <div class="page-actions">{actions}</div>}
         {intro === undefined ? null : <p class="page-intro">{intro}</p>}

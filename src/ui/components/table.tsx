@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly kind?: 'text' | 'number' | 'actions'
   /** True if the server can sort by this column, where `sorting` is given. */
   readonly sortable?: boolean
+  /** On narrow screens the value stands without its title, because it says itself what it is, such as a state. */
+  readonly isPlain?: boolean
 }
 
 /** The order of a list. Each sortable column has one direction, the one that people look for. */
@@ -90,7 +92,7 @@ interface CellProps<Row> {
   readonly first: boolean
 }
 
-function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>): VNode {
+function Cell<Row>({ column: { title, show, kind, isPlain = false }, row, first }: CellProps<Row>): VNode {
   if (first) {
     return (
       <th scope="row" class={cellClass(kind)}>
@@ -99,7 +101,7 @@ function Cell<Row>({ column: { title, show, kind }, row, first }: CellProps<Row>
     )
   }
   return (
-    <td class={cellClass(kind)} data-title={kind === 'actions' ? undefined : title}>
+    <td class={cellClass(kind)} data-title={kind === 'actions' || isPlain ? undefined : title}>
       <div class="cell">{allowBreaks(show(row))}</div>
     </td>
   )

@@ -1,41 +1,93 @@
-/** Links, in groups, to the pages that have a place in the navigation. */
+/** Links to the pages that have a place in the navigation, in groups that the user opens and closes. */
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { mayOperate, workspace } from '../api/session-state.ts'
 import { groups, type PageRoute } from '../components/page-route.ts'
+import { type OpenGroups, readOpenGroups, storeOpenGroups } from './open-groups.ts'
 import { routes } from './routes.ts'
 
 type NavigationRoute = PageRoute & { readonly navigation: NonNullable<PageRoute['navigation']> }
+type Group = (typeof groups)[number]
 
 export function Navigation({ location }: { readonly location: string }): VNode {
   const element = useRef<HTMLElement>(null)
+  const [opened, setOpened] = useState<OpenGroups>(readOpenGroups)
   // The list has its own scroll bar in low windows.
   useEffect(() => element.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [location])
+  const choose = (group: Group, isOpen: boolean): void => {
+    const next = { ...opened, [group]: isOpen }
+    setOpened(next)
+    storeOpenGroups(next)
+  }
   return (
     <nav ref={element} class="navigation" aria-label="Pages">
       {groups.map((group) => {
         const entries = listEntries(group)
-        return entries.length === 0 ? null : (
-          <div key={group} class="navigation-group">
-            {group === 'Overview' ? null : <h2>{group}</h2>}
-            <ul>
-              {entries.map(({ path, navigation: { label } }) => (
-                <li key={path}>
-                  <Link href={path} aria-current={isCurrent(location, path) ? 'page' : undefined}>
-                    {label}
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </div>
+        if (entries.length === 0) return null
+        if (group === 'Overview') return <Entries key={group} entries={entries} location={location} />
+        const isCurrentGroup = entries.some(({ path }) => isCurrent(location, path))
+        return (
+          <NavigationGroup
+            key={group}
+            group={group}
+            entries={entries}
+            location={location}
+            isOpen={opened[group] ?? (group !== 'Operator' || isCurrentGroup)}
+            onToggle={(isOpen) => choose(group, isOpen)}
+          />
         )
       })}
     </nav>
   )
 }
 
-function listEntries(group: (typeof groups)[number]): readonly NavigationRoute[] {
+interface EntriesProps {
+  readonly entries: readonly NavigationRoute[]
+  readonly location: string
+  readonly id?: string
+}
+
+interface GroupProps extends EntriesProps {
+  readonly group: Group
+  readonly isOpen: boolean
+  readonly onToggle: (isOpen: boolean) => void
+}
+
+function NavigationGroup({ group, isOpen, onToggle, ...entries }: GroupProps): VNode {
+  const id = useId()
+  return (
+    <div class="navigation-group">
+      <h2>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls={isOpen ? id : undefined}
+          onClick={() => onToggle(!isOpen)}
+        >
+          {group}
+        </button>
+      </h2>
+      {isOpen ? <Entries id={id} {...entries} /> : null}
+    </div>
+  )
+}
+
+function Entries({ entries, location, id }: EntriesProps): VNode {
+  return (
+    <ul id={id}>
+      {entries.map(({ path, navigation: { label } }) => (
+        <li key={path}>
+          <Link href={path} aria-current={isCurrent(location, path) ? 'page' : undefined}>
+            {label}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function listEntries(group: Group): readonly NavigationRoute[] {
   return routes
     .flatMap((route) => (route.navigation?.group === group ? [{ ...route, navigation: route.navigation }] : []))
     .filter(({ area }) => (area === 'operator' ? mayOperate.value : workspace.value !== null))

@@ -8,6 +8,7 @@ import { broadcastRoutes } from '../pages/broadcasts/routes.ts'
 import { domainRoutes } from '../pages/domains/routes.ts'
 import { emailRoutes } from '../pages/emails/routes.ts'
 import { exportRoutes } from '../pages/exports/routes.ts'
+import { helpRoutes } from '../pages/help/routes.ts'
 import { inboundRoutes } from '../pages/inbound/routes.ts'
 import { keyRoutes } from '../pages/keys/routes.ts'
 import { memberRoutes } from '../pages/members/routes.ts'
@@ -37,5 +38,6 @@ export const routes: readonly PageRoute[] = [
   ...memberRoutes,
   ...auditLogRoutes,
   ...accountRoutes,
+  ...helpRoutes,
   ...operatorRoutes,
 ]

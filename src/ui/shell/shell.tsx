@@ -2,10 +2,8 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { sessionInfo } from '../api/session-state.ts'
-import { Button, ButtonLink } from '../components/button.tsx'
 import { Logo } from '../components/logo.tsx'
-import { signOut } from '../session/sign-in.ts'
+import { AccountMenu } from './account-menu.tsx'
 import { Navigation } from './navigation.tsx'
 import { Search, SearchButton } from './search.tsx'
 import { WorkspaceSwitch } from './workspace-switch.tsx'
@@ -39,38 +37,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }): V
         <WorkspaceSwitch />
         <SearchButton />
         <Navigation location={location} />
-        <UserMenu />
+        <AccountMenu key={location} />
       </aside>
       <main id="main" class="main" tabIndex={-1}>
         {children}
       </main>
       <Search />
-    </div>
-  )
-}
-
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-
-function UserMenu(): VNode {
-  const { user, service } = sessionInfo.value ?? {}
-  return (
-    <div class="user-menu">
-      <p class="user-name" title={user?.email}>
-        {user?.full_name || user?.email}
-      </p>
-      <div class="user-actions">
-        <ButtonLink small href="/account">
-          Account
-        </ButtonLink>
-        <Button small onClick={signOut}>
-          Sign out
-        </Button>
-      </div>
-      <p class="version">
-        {service?.hostname} · {service?.version}
-        <br />
-        Times in {zone}
-      </p>
     </div>
   )
 }

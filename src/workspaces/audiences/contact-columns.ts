@@ -56,7 +56,13 @@ export function parseContactColumns({ line, cells }: CsvRow): readonly ContactCo
     )
   }
   if (isSuppressionList(cells)) throw buildHeaderRefusal(line, suppressionListRule)
-  const columns = cells.map((cell) => parseColumn(unescapeFormula(cell), line))
+  const columns = cells.map((cell) => parseContactColumn(unescapeFormula(cell), line))
+  refuseRepetition(columns, line)
+  return columns
+}
+
+/** Throws a Refusal if two columns have the same field. */
+export function refuseRepetition(columns: readonly ContactColumn[], line: number): void {
   const seen = new Set<string>()
   for (const column of columns) {
     const name = fieldOf(column)
@@ -64,7 +70,6 @@ export function parseContactColumns({ line, cells }: CsvRow): readonly ContactCo
     if (seen.has(name)) throw buildHeaderRefusal(line, `has the column ${formatForDisplay(name)} twice`)
     seen.add(name)
   }
-  return columns
 }
 
 function columnKindOf(name: string): KnownKind | undefined {
@@ -89,7 +94,8 @@ const suppressionListRule =
 
 const MAX_KEY_LENGTH = 255
 
-function parseColumn(name: string, line: number): ContactColumn {
+/** The column of a name. Throws a Refusal for a name that no column can have. */
+export function parseContactColumn(name: string, line: number): ContactColumn {
   const kind = columnKindOf(name)
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
@@ -97,6 +103,11 @@ function parseColumn(name: string, line: number): ContactColumn {
   if (consent === 'unclear')
     throw buildHeaderRefusal(line, `has the column ${formatForDisplay(key)}, which ${unclearRule}`)
   if (consent !== null && consent !== 'data') return { kind: consent, name: key }
+  return key === '' ? { kind: 'none' } : { kind: 'key', key: checkKey(key, line), sure: consent === 'data' }
+}
+
+/** Throws a Refusal for a text that cannot be a key of metadata. */
+export function checkKey(key: string, line: number): string {
   if (
     key === '__proto__' ||
     key.length > MAX_KEY_LENGTH ||
@@ -105,7 +116,7 @@ function parseColumn(name: string, line: number): ContactColumn {
   ) {
     throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
   }
-  return key === '' ? { kind: 'none' } : { kind: 'key', key, sure: consent === 'data' }
+  return key
 }
 
 const unclearRule =

@@ -23,7 +23,7 @@ export interface PlannedLine {
   readonly line: ContactLine
 }
 
-type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary | keyof HintSummary>
+type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary | keyof HintSummary | 'left_out'>
 
 interface PlanContext {
   readonly read: Read

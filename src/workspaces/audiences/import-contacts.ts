@@ -17,16 +17,25 @@ import {
 } from '../../base/storage/db/csv-import.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { ConstraintViolated, WriteConflict } from '../../base/storage/db/write.js'
-import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
+import type {
+  AddressHint,
+  ContactImportReport,
+  ContactLayout,
+  HintSummary,
+} from '../../base/storage/tables/content-tables.js'
 import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
-import { type ContactColumn, isRefusedContactLine, parseContactColumns, parseContactLine } from './contact-columns.js'
+import { type ContactColumn, isRefusedContactLine, parseContactLine } from './contact-columns.js'
+import { toHeader } from './contact-layout.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
 
 interface ContactImport {
   readonly workspaceId: string
   readonly audienceId: string
   readonly resubscribe: boolean
+  readonly layout: ContactLayout
+  /** Lines whose address has one of these hints are not imported. */
+  readonly leaveOut: readonly AddressHint['hint'][]
 }
 
 interface ImportDeps extends Store {
@@ -38,8 +47,8 @@ interface PlanDeps extends ImportDeps {
 }
 
 /** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
-export function countContactRows(file: Buffer): Promise<number> {
-  return countRows(file, { parseColumns: parseContactColumns })
+export function countContactRows(file: Buffer, layout: ContactLayout): Promise<number> {
+  return countRows(file, toHeader(layout))
 }
 
 /**
@@ -54,7 +63,7 @@ export async function importContacts(
 ): Promise<ContactImportReport> {
   const planning = { ...deps, findHints: await createHintFinder() }
   const spec: CsvImport<readonly ContactColumn[], PlannedLine, ContactImportReport> = {
-    parseColumns: parseContactColumns,
+    ...toHeader(request.layout),
     parseRow: (columns, row) => {
       const line = parseContactLine(columns, row)
       return isRefusedContactLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
@@ -67,32 +76,39 @@ export async function importContacts(
 }
 
 const emptyReport: ContactImportReport = {
-  ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
+  ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0, left_out: 0 },
   ...{ refused: 0, refusals: [] },
   ...noHints,
 }
 
 async function planBatch(
   { read, clock, findHints }: PlanDeps,
-  { workspaceId, audienceId, resubscribe }: ContactImport,
+  { workspaceId, audienceId, resubscribe, leaveOut }: ContactImport,
   lines: readonly PlannedLine[],
   before: ContactImportReport,
 ): Promise<BatchPlan<ContactImportReport>> {
   await requireAudience(read, workspaceId, audienceId)
   const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
-  for (const { lineNumber, line } of lines) await plan.addLine(lineNumber, line)
+  const hinted = lines.map((line) => ({ ...line, hints: findHints(line.line.email) }))
+  const kept = hinted.filter(({ hints }) => !hints.some(({ hint }) => leaveOut.includes(hint)))
+  for (const { lineNumber, line } of kept) await plan.addLine(lineNumber, line)
   const contacts = plan.toWrites()
   const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
-  const hinted = lines.flatMap(({ lineNumber, line: { email } }) =>
-    findHints(email).map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
+  const shown = kept.flatMap(({ lineNumber, line: { email }, hints }) =>
+    hints.map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
   )
-  return { report: { ...addCounts(before, plan), ...addHints(before, hinted) }, writes: [...stays, ...contacts] }
+  const report = {
+    ...addCounts(before, plan),
+    left_out: before.left_out + lines.length - kept.length,
+    ...addHints(before, shown),
+  }
+  return { report, writes: [...stays, ...contacts] }
 }
 
 function addCounts(
   before: ContactImportReport,
   { counts, refusedLines }: ContactPlan,
-): Omit<ContactImportReport, keyof HintSummary> {
+): Omit<ContactImportReport, keyof HintSummary | 'left_out'> {
   return {
     added: before.added + counts.added,
     updated: before.updated + counts.updated,

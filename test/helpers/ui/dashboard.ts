@@ -54,7 +54,7 @@ export async function openDashboard(t: Test, app: TestDaemon, isCompressed = fal
     const answer = await context.request.post(`${base}/api/session`, { data: { email, password: PASSWORD }, headers })
     if (!answer.ok()) throw new Error(`the sign-in was answered ${answer.status()}: ${await answer.text()}`)
     await open('/')
-    await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Account: ' }).waitFor()
   }
   return { context, page, faults, open, signIn }
 }

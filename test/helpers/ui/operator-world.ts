@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../daemon/test-daemon.js'
 import { openSink } from '../smtp/scripted-sink.js'
 import { type Dashboard, openDashboard } from './dashboard.js'
+import { openGroup } from './steps.js'
 
 /** In replies. */
 export const HOSTILE = '<img src=x onerror=alert(1)>'
@@ -25,6 +26,7 @@ export async function openOperatorWorld(t: Test): Promise<World> {
   await app.cli('workspace', 'set-operator', app.workspaceId)
   const dashboard = await openDashboard(t, app)
   await dashboard.signIn()
+  await openGroup(dashboard.page, 'Operator')
   return { app, dashboard }
 }
 

@@ -13,6 +13,17 @@ export async function fillSignIn(page: Page, email: string, password = PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
+/** Opens the menu of the user and chooses what it offers. */
+export async function chooseInAccountMenu(page: Page, choice: 'Account' | 'Sign out'): Promise<void> {
+  await page.getByRole('button', { name: 'Account: ' }).click()
+  await page.locator('.account-content').getByText(choice, { exact: true }).click()
+}
+
+/** Opens a group of the navigation that is closed at first. */
+export async function openGroup(page: Page, group: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name: group }).click()
+}
+
 /** The code of the authenticator app, at the time of the daemon. */
 export function readCode({ now }: Pick<TestDaemon, 'now'>, secret: string): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now() })
@@ -68,6 +79,7 @@ export async function importContacts(page: Page, lines: readonly string[]): Prom
   await page.getByRole('link', { name: 'Import' }).click()
   const file = { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) }
   await page.getByLabel('CSV file').setInputFiles(file)
+  await page.getByRole('button', { name: 'Read the file' }).click()
   await page.getByRole('button', { name: 'Import the file' }).click()
 }
 
@@ -102,5 +114,5 @@ export async function acceptInvitation({ open, page }: Dashboard, { email, name,
   await page.getByText('This is your API key.').waitFor()
   await page.getByRole('link', { name: 'Sign in to the dashboard' }).click()
   await fillSignIn(page, email)
-  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account: ' }).waitFor()
 }

@@ -143,6 +143,7 @@ const table: Readonly<Record<string, Expected>> = {
   'PATCH /audiences/:id': { who: writes, of: 'audiences', body: () => ({ name: 'New' }) },
   'DELETE /audiences/:id': { who: writes, of: 'audiences' },
   'POST /audiences/:id/import': { who: writes, of: 'audiences' },
+  'POST /audiences/:id/import/preview': { who: writes, of: 'audiences' },
   'GET /audiences/:id/export': { who: reads, of: 'audiences' },
   'GET /imports/:id': { who: writes, of: 'imports' },
   'POST /broadcasts': { who: writes },

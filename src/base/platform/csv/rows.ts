@@ -42,8 +42,8 @@ const CHUNK_BYTES = 8_192
 /** A file, complete or in pieces. The first piece has at least `CHUNK_BYTES`, or the complete file. */
 export type CsvBytes = Buffer | AsyncIterable<Buffer>
 
-/** Yields portions of at least one row. Throws CsvFault. */
-export async function* readCsvRows(bytes: CsvBytes): AsyncGenerator<readonly CsvRow[]> {
+/** Yields portions of at least one row. Throws CsvFault. Without `delimiter`, the first line decides. */
+export async function* readCsvRows(bytes: CsvBytes, delimiter?: CsvDelimiter): AsyncGenerator<readonly CsvRow[]> {
   let open: { readonly decoder: TextDecoder; readonly reader: RowReader } | null = null
   for await (const piece of chunksOf(bytes)) {
     let skip = 0
@@ -51,7 +51,7 @@ export async function* readCsvRows(bytes: CsvBytes): AsyncGenerator<readonly Csv
       const dialect = detectDialect(piece)
       skip = dialect.skippedCharacters
       const decoder = new TextDecoder(encodingOf(piece))
-      open = { decoder, reader: new RowReader(dialect.delimiter, skip === 0 ? 1 : 2) }
+      open = { decoder, reader: new RowReader(delimiter ?? dialect.delimiter, skip === 0 ? 1 : 2) }
     } else await yieldToEventLoop()
     const text = open.decoder.decode(piece, { stream: true })
     const rows = await open.reader.parseRows(text.slice(skip), false)
@@ -74,17 +74,28 @@ function encodingOf(bytes: Buffer): string {
 }
 
 interface CsvDialect {
-  readonly delimiter: string
+  readonly delimiter: CsvDelimiter
   /** Length of a first line that names the delimiter and is not a row. */
   readonly skippedCharacters: number
 }
 
+/** What separates the cells of a row. */
+export type CsvDelimiter = ',' | ';' | '\t' | '|'
+
 const DELIMITERS = [',', ';', '\t'] as const
+/** Those that a file can name. */
+const namedDelimiters: readonly CsvDelimiter[] = [...DELIMITERS, '|']
+
+/** The delimiter that `readCsvRows` uses for a file with these first bytes. */
+export function detectDelimiter(bytes: Buffer): CsvDelimiter {
+  return detectDialect(bytes).delimiter
+}
 
 function detectDialect(bytes: Buffer): CsvDialect {
   const text = new TextDecoder(encodingOf(bytes)).decode(bytes.subarray(0, CHUNK_BYTES))
   const [named = '', sep] = /^sep=([,;\t|])(?:\r\n|\r|\n|$)/i.exec(text) ?? []
-  if (sep !== undefined) return { delimiter: sep, skippedCharacters: named.length }
+  const found = namedDelimiters.find((delimiter) => delimiter === sep)
+  if (found !== undefined) return { delimiter: found, skippedCharacters: named.length }
   const [line = ''] = text
     .replace(/"(?:[^"]|"")*(?:"|$)/g, '')
     .trimStart()

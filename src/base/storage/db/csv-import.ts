@@ -8,7 +8,7 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
-import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../../platform/csv/rows.js'
+import { type CsvBytes, type CsvDelimiter, CsvFault, type CsvRow, readCsvRows } from '../../platform/csv/rows.js'
 import type { Commit, Write } from './write.js'
 
 /** Rows of a file, without that of the column names. */
@@ -35,6 +35,8 @@ export interface CsvHeader<Columns> {
   readonly parseColumns: (first: CsvRow) => Columns
   /** False if the first row is data already. If it is absent, it is always the column names. */
   readonly hasHeader?: (columns: Columns) => boolean
+  /** If it is absent, the first line decides. */
+  readonly delimiter?: CsvDelimiter | undefined
 }
 
 export interface CsvImport<Columns, Item, Report extends RefusedSummary> extends CsvHeader<Columns> {
@@ -61,10 +63,11 @@ interface CsvImportDeps<Report> {
 
 /** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
 export async function countRows<Columns>(file: Buffer, header: CsvHeader<Columns>): Promise<number> {
+  refuseWorkbook(file)
   let count = 0
   let isEmpty = true
   try {
-    for await (const rows of readCsvRows(file)) {
+    for await (const rows of readCsvRows(file, header.delimiter)) {
       const [first] = rows
       if (isEmpty && first !== undefined && startsWithHeader(header, header.parseColumns(first))) count -= 1
       isEmpty = false
@@ -72,9 +75,7 @@ export async function countRows<Columns>(file: Buffer, header: CsvHeader<Columns
       if (count > MAX_ROWS) throw tooManyRowsRefusal()
     }
   } catch (error) {
-    if (!(error instanceof CsvFault)) throw error
-    const { line, message } = error
-    throw new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
+    throw error instanceof CsvFault ? toFileRefusal(error) : error
   }
   if (isEmpty) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
   return count
@@ -122,7 +123,7 @@ async function* readDataRows<Columns>(
   header: CsvHeader<Columns>,
 ): AsyncGenerator<{ readonly row: CsvRow; readonly columns: Columns }> {
   let columns: Columns | null = null
-  for await (const rows of readCsvRows(file)) {
+  for await (const rows of readCsvRows(file, header.delimiter)) {
     for (const row of rows) {
       const isFirst = columns === null
       columns ??= header.parseColumns(row)
@@ -160,6 +161,20 @@ async function commitBatch<Item, Report extends RefusedSummary>(
       if (!isConflict(error)) throw error
     }
   }
+}
+
+export function toFileRefusal({ line, message }: CsvFault): Refusal {
+  return new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
+}
+
+/** The first bytes of workbooks: those of a ZIP archive, and those of older programs. */
+const workbookStarts = ['504b0304', 'd0cf11e0']
+
+/** Throws a Refusal that says what to do for a workbook of a spreadsheet program. */
+export function refuseWorkbook(file: Buffer): void {
+  if (!workbookStarts.includes(file.subarray(0, 4).toString('hex'))) return
+  const cure = 'save it as CSV (UTF-8) in the spreadsheet program, and upload that file'
+  throw new Refusal('invalid-parameter', `file: is a workbook such as .xlsx, and not CSV: ${cure}`, { field: 'file' })
 }
 
 function tooManyRowsRefusal(): Refusal {

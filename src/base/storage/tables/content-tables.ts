@@ -118,12 +118,31 @@ export interface SuppressionsTable {
 
 /** The options in the request for an import. */
 export type ImportOptions =
-  | { readonly kind: 'contacts'; readonly audienceId: string; readonly resubscribe: boolean }
+  | {
+      readonly kind: 'contacts'
+      readonly audienceId: string
+      readonly resubscribe: boolean
+      readonly layout: ContactLayout
+      readonly leaveOut: readonly AddressHint['hint'][]
+    }
   | {
       readonly kind: 'suppressions'
       readonly reason: SuppressionReason
       readonly actor: { readonly id: string; readonly keyId: string | null }
     }
+
+/** How a file of contacts is read. */
+export interface ContactLayout {
+  /**
+   * The field of each column: `email`, `first_name`, `last_name`, `metadata`, `metadata.KEY`, a kind of consent, or null
+   * if the column is not imported. Without it, the names of the columns decide.
+   */
+  readonly columns: readonly (string | null)[] | null
+  /** Whether the first line has the names of the columns. */
+  readonly hasHeader: boolean
+  /** Null if the first line decides. */
+  readonly delimiter: ',' | ';' | '\t' | '|' | null
+}
 
 /** What may be wrong with an address that was imported all the same. */
 export interface AddressHint {
@@ -155,6 +174,8 @@ export interface ContactImportReport extends RefusedSummary, HintSummary {
   readonly unchanged: number
   /** Lines that would subscribe an unsubscribed contact again. */
   readonly still_unsubscribed: number
+  /** Lines that were not imported because of a hint at their address. */
+  readonly left_out: number
 }
 
 /** The provider whose columns a file of suppressions has. `list` if it has those of no provider. */

@@ -9,22 +9,21 @@ import { formatContentDisposition } from '../http/output/content-disposition.js'
 import { type Route, route, uploadRoute } from '../http/route/route.js'
 import { contactReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
-
-const booleanText = z
-  .enum(['true', 'false'], 'allowed: true, false')
-  .default('false')
-  .transform((word) => word === 'true')
+import { booleanText, isTrue, layoutFields, leaveOut, toLayout } from './import-layout.js'
+import { previewRoute } from './import-preview.js'
 
 const importQuery = z.strictObject({
-  resubscribe: booleanText.meta({
+  resubscribe: booleanText.default('false').transform(isTrue).meta({
     description: 'Whether `true` in the file subscribes contacts again that have unsubscribed. Default false.',
   }),
+  ...layoutFields,
+  leave_out: leaveOut,
 })
 
 const tag = 'Audiences'
 
 export function audienceFileRoutes(deps: ImportRouteDeps): readonly Route[] {
-  return [importRoute(deps), exportRoute(deps)]
+  return [importRoute(deps), previewRoute(deps), exportRoute(deps)]
 }
 
 function importRoute(deps: ImportRouteDeps): Route {
@@ -46,18 +45,20 @@ function importRoute(deps: ImportRouteDeps): Route {
     run: async ({
       principal: { workspaceId },
       params: { id: audienceId = '' },
-      query: { resubscribe },
+      query: { resubscribe, leave_out: leaveOut, ...layoutQuery },
       body: file,
       now,
     }) => {
       const check = (): Promise<unknown> => requireAudience(deps.read, workspaceId, audienceId)
       await check()
+      const layout = toLayout(layoutQuery)
+      const request = { audienceId, resubscribe, layout, leaveOut }
       return runFileImport<ContactImportReport>(deps, file, {
         workspaceId,
-        options: { kind: 'contacts', audienceId, resubscribe },
+        options: { kind: 'contacts', ...request },
         check,
-        countRows: countContactRows,
-        importRows: (bytes, journal) => importContacts(deps, { workspaceId, audienceId, resubscribe }, bytes, journal),
+        countRows: (bytes) => countContactRows(bytes, layout),
+        importRows: (bytes, journal) => importContacts(deps, { ...request, workspaceId }, bytes, journal),
         now,
       })
     },

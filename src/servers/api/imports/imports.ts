@@ -16,7 +16,7 @@ import { codeOfRefusal } from '../http/error-answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
 
-const refusedLineFields = {
+export const refusedLineFields = {
   refused: z.int().meta({ description: 'Lines that were refused.' }),
   refusals: z
     .array(
@@ -33,7 +33,7 @@ const refusedLineFields = {
     }),
 }
 
-const hintKind = z.enum(['role', 'disposable', 'typo']).meta({ example: 'typo' })
+export const hintKind = z.enum(['role', 'disposable', 'typo']).meta({ example: 'typo' })
 const hintSuggestion = z.string().nullable().meta({
   description: 'The address that was probably meant; null: no other.',
   example: 'bob@gmail.com',
@@ -44,7 +44,7 @@ export const addressHint = z
   .strictObject({ hint: hintKind, suggestion: hintSuggestion })
   .meta({ id: 'AddressHint', description: 'What may be wrong with an address that is stored all the same.' })
 
-const hintFields = {
+export const hintFields = {
   hinted: z
     .strictObject({ role: z.int(), disposable: z.int(), typo: z.int() })
     .meta({ description: 'Lines with each hint. They were imported.', example: { role: 0, disposable: 0, typo: 1 } }),
@@ -62,6 +62,7 @@ export const contactReport = z
     updated: z.int(),
     unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
     still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
+    left_out: z.int().meta({ description: 'Lines that `leave_out` has left out.', example: 0 }),
     ...refusedLineFields,
     ...hintFields,
   })

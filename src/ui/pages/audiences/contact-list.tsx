@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { PAGE_SIZE, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
@@ -22,7 +22,6 @@ interface ContactListProps {
   readonly onChanged?: () => void
 }
 
-const PAGE_SIZE = 50
 const filterNames = ['search', 'state']
 
 const states = [

@@ -5,7 +5,7 @@ export const domainRoutes: readonly PageRoute[] = [
   {
     path: '/domains',
     area: 'workspace',
-    navigation: { group: 'Sending', label: 'Domains', order: 50 },
+    navigation: { group: 'Mail', label: 'Domains', order: 50 },
     load: () => import('./domain-list-page.tsx').then(({ DomainListPage }) => DomainListPage),
   },
   {

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { type ListPage, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { useFilters } from '../../components/filters.tsx'
@@ -16,7 +16,6 @@ import { EmailFilters, filterNames, toQuery } from './email-filters.tsx'
 import { EmailStatus } from './email-status.tsx'
 import './emails.css'
 
-const PAGE_SIZE = 50
 /** Milliseconds between two loads of a list with emails that are not settled. */
 const PAUSE = 5_000
 
@@ -52,10 +51,11 @@ async function loadEmails(get: (name: string) => string, cursor: string | undefi
 
 const columns: readonly Column<FoundEmail>[] = [
   { title: 'Subject', show: (email) => <SubjectCell email={email} /> },
-  { title: 'To', show: (email) => <RecipientsCell email={email} /> },
-  { title: 'Status', show: (email) => <StatusCell email={email} /> },
+  { title: 'To', isPlain: true, show: (email) => <RecipientsCell email={email} /> },
+  { title: 'Status', isPlain: true, show: (email) => <StatusCell email={email} /> },
   {
     title: 'Accepted',
+    isPlain: true,
     show: ({ created_at: at }) => (
       <span class="email-time">
         <Time at={at} />

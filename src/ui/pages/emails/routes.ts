@@ -5,7 +5,7 @@ export const emailRoutes: readonly PageRoute[] = [
   {
     path: '/emails',
     area: 'workspace',
-    navigation: { group: 'Sending', label: 'Emails', order: 10 },
+    navigation: { group: 'Mail', label: 'Emails', order: 10 },
     load: () => import('./email-list-page.tsx').then(({ EmailListPage }) => EmailListPage),
   },
   {

@@ -5,7 +5,7 @@ export const inboundRoutes: readonly PageRoute[] = [
   {
     path: '/inbound',
     area: 'workspace',
-    navigation: { group: 'Receiving', label: 'Inbound', order: 10 },
+    navigation: { group: 'Mail', label: 'Inbound', order: 20 },
     load: () => import('./inbound-list-page.tsx').then(({ InboundListPage }) => InboundListPage),
   },
   {

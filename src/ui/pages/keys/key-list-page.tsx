@@ -14,6 +14,7 @@ import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time, toWords } from '../../components/values.tsx'
+import { SendingSamples } from './sending-samples.tsx'
 
 type Key = components['schemas']['ApiKey']
 
@@ -42,10 +43,22 @@ export function KeyListPage(): VNode {
           </Empty>
         }
       />
+      <HowToSend />
       {revoking === null ? null : (
         <RevokeDialog apiKey={revoking} onRevoked={pages.reload} onClose={() => setRevoking(null)} />
       )}
     </Page>
+  )
+}
+
+/** The samples are loaded when the user opens them. */
+function HowToSend(): VNode {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details class="more" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>How a program sends with a key</summary>
+      {isOpen ? <SendingSamples apiKey={null} /> : null}
+    </details>
   )
 }
 

@@ -7,8 +7,9 @@ import { ButtonLink } from '../../components/button.tsx'
 import { ChoicesField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readChoices, readLines, readText, readTime } from '../../components/form-values.ts'
-import { Page } from '../../components/page.tsx'
+import { Page, Section } from '../../components/page.tsx'
 import { Copy, Note } from '../../components/values.tsx'
+import { SendingSamples } from './sending-samples.tsx'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 type Scope = CreatedKey['scopes'][number]
@@ -90,7 +91,8 @@ async function createKey(values: FormData): Promise<CreatedKey> {
   return unwrap(api.POST('/v1/api-keys', { body }))
 }
 
-function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedKey }): VNode {
+function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
+  const { name, key, scopes, allowed_domains: domains } = created
   return (
     <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
       <Note tone="warn" title="Copy the key now">
@@ -102,9 +104,16 @@ function CreatedKeyPage({ created: { name, key } }: { readonly created: CreatedK
       <p>
         Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
       </p>
-      <ButtonLink href="/keys" tone="primary">
-        Back to the list of keys
-      </ButtonLink>
+      {scopes.some((scope) => scope !== 'read') ? (
+        <Section title="Send an email with it" intro="The samples contain your key. Each sends one email to you.">
+          <SendingSamples apiKey={key} domain={domains[0]} />
+        </Section>
+      ) : null}
+      <div class="form-actions key-end">
+        <ButtonLink href="/keys" tone="primary">
+          Back to the list of keys
+        </ButtonLink>
+      </div>
     </Page>
   )
 }

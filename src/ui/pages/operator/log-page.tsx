@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -55,7 +55,11 @@ export function LogPage(): VNode {
 }
 
 async function loadLines(level: Level | undefined, cursor: string | undefined): Promise<ListPage<LogLine>> {
-  const query = { limit: 50, ...(level === undefined ? {} : { level }), ...(cursor === undefined ? {} : { cursor }) }
+  const query = {
+    limit: PAGE_SIZE,
+    ...(level === undefined ? {} : { level }),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
   return toCursorPage(await unwrap(sessionApi.GET('/ui/api/operator/log', { params: { query } })))
 }
 

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { ApiError } from '../../api/api-error.ts'
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
@@ -118,7 +118,7 @@ function readFilters(get: (name: string) => string): QueueFilters {
 }
 
 async function loadEntries(filters: QueueFilters, cursor: string | undefined): Promise<ListPage<QueueEntry>> {
-  const query = { ...filters, limit: 50, ...(cursor === undefined ? {} : { cursor }) }
+  const query = { ...filters, limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) }
   return toCursorPage(await unwrap(sessionApi.GET('/ui/api/operator/queue/entries', { params: { query } })))
 }
 

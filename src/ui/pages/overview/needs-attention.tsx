@@ -14,26 +14,53 @@ import { type AttentionItem, listAttentionItems } from './attention-items.ts'
 /** Milliseconds between two loads. */
 const PAUSE = 30_000
 
-export function NeedsAttention(): VNode {
+interface NeedsAttentionProps {
+  /** Whether the workspace has a verified domain. */
+  readonly maySend: boolean
+  /** Whether the page shows the first steps, which lead to the first domain. */
+  readonly hasSteps: boolean
+  /** The domain that they show. */
+  readonly domainId: string | undefined
+}
+
+export function NeedsAttention({ maySend, hasSteps, domainId }: NeedsAttentionProps): VNode | null {
   const items = useLoad(loadItems, [], { every: () => PAUSE })
+  const isOfSteps = ({ key }: AttentionItem): boolean => hasSteps && !maySend && key === `domain-${domainId}`
+  const isNew = hasSteps && !maySend
+  if (isNew && items.error === null && (items.data ?? []).every(isOfSteps)) return null
   return (
     <Section title="Needs attention">
       <Loaded from={items}>
         {(found) =>
           found.length === 0 ? (
-            <Note tone="good">
-              <p>Nothing. Domains, webhooks, limits and broadcasts are in order.</p>
-            </Note>
+            <Nothing maySend={maySend} />
           ) : (
             <ul class="attention">
-              {found.map((item) => (
-                <Item key={item.key} item={item} />
-              ))}
+              {found
+                .filter((item) => !isOfSteps(item))
+                .map((item) => (
+                  <Item key={item.key} item={item} />
+                ))}
             </ul>
           )
         }
       </Loaded>
     </Section>
+  )
+}
+
+function Nothing({ maySend }: { readonly maySend: boolean }): VNode {
+  if (maySend) {
+    return (
+      <Note tone="good">
+        <p>Nothing. Domains, webhooks, limits and broadcasts are in order.</p>
+      </Note>
+    )
+  }
+  return (
+    <Note tone="info">
+      <p>This workspace cannot send yet, because it has no verified domain.</p>
+    </Note>
   )
 }
 

@@ -5,7 +5,7 @@ export const suppressionRoutes: readonly PageRoute[] = [
   {
     path: '/suppressions',
     area: 'workspace',
-    navigation: { group: 'Sending', label: 'Suppressions', order: 40 },
+    navigation: { group: 'Mail', label: 'Suppressions', order: 40 },
     load: () => import('./suppression-list-page.tsx').then(({ SuppressionListPage }) => SuppressionListPage),
   },
   {

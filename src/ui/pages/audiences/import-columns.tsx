@@ -1,0 +1,107 @@
+/** The columns of a file with their first values, and for each a field in which the user says what it becomes. */
+import type { VNode } from 'preact'
+import { useId } from 'preact/hooks'
+import './audiences.css'
+import { type Preview, UNDECIDED } from './import-file.ts'
+
+interface ImportColumnsProps {
+  readonly preview: Preview
+  readonly fields: readonly (string | null)[]
+  readonly onChange: (fields: readonly (string | null)[]) => void
+}
+
+type Column = Preview['columns'][number]
+
+const choices = [
+  ['email', 'E-mail address'],
+  ['first_name', 'First name'],
+  ['last_name', 'Last name'],
+  ['subscribed', 'Subscribed: yes or no'],
+  ['consent', 'Subscribed: yes, an empty cell means no'],
+  ['unsubscribed', 'Unsubscribed: any value but no'],
+  ['state', 'State of the contact at another service'],
+  ['metadata', 'Metadata as JSON'],
+] as const
+
+const NOT_IMPORTED = ''
+
+export function ImportColumns({ preview: { columns, rows }, fields, onChange }: ImportColumnsProps): VNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard.
+    <div class="import-preview" tabIndex={0}>
+      <table class="import-table">
+        <caption class="visually-hidden">The columns of the file and its first lines</caption>
+        <thead>
+          <tr>
+            <th scope="col">Line</th>
+            {columns.map((column, at) => (
+              <th key={`${at} ${column.title}`} scope="col">
+                <ColumnField
+                  column={column}
+                  number={at + 1}
+                  field={fields[at] ?? null}
+                  onChange={(field) => onChange(columns.map((_, one) => (one === at ? field : (fields[one] ?? null))))}
+                />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ line, cells }) => (
+            <tr key={line}>
+              <th scope="row">{line}</th>
+              {columns.map((column, at) => (
+                <td key={`${at} ${column.title}`} class={(fields[at] ?? null) === null ? 'import-ignored' : undefined}>
+                  {cells[at] ?? ''}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface ColumnFieldProps {
+  readonly column: Column
+  readonly number: number
+  readonly field: string | null
+  readonly onChange: (field: string | null) => void
+}
+
+function ColumnField({ column: { title }, number, field, onChange }: ColumnFieldProps): VNode {
+  const id = useId()
+  const name = title === null || title === '' ? `Column ${number}` : title
+  return (
+    <>
+      <label for={id}>{name}</label>
+      <select
+        id={id}
+        value={field ?? NOT_IMPORTED}
+        onChange={({ currentTarget: { value } }) => onChange(value === NOT_IMPORTED ? null : value)}
+      >
+        {field === UNDECIDED ? <option value={UNDECIDED}>Choose what it is</option> : null}
+        <option value={NOT_IMPORTED}>Not imported</option>
+        {choices.map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+        {listMetadata(name, field).map((value) => (
+          <option key={value} value={value}>
+            Metadata “{value.slice(METADATA.length)}”
+          </option>
+        ))}
+      </select>
+    </>
+  )
+}
+
+const METADATA = 'metadata.'
+
+/** The metadata under the name of the column, and what the server has suggested. */
+function listMetadata(name: string, field: string | null): readonly string[] {
+  const own = `${METADATA}${name.replace(/^metadata\./i, '')}`
+  return [...new Set(field?.startsWith(METADATA) ? [own, field] : [own])]
+}

@@ -1,0 +1,126 @@
+/** Imports whose columns the request names, and the preview that shows what an import would do. */
+import t from 'tap'
+import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+import { fileForm } from '../../../helpers/http/multipart.js'
+import type { RestAnswer } from '../../../helpers/http/rest-client.js'
+
+interface Preview {
+  readonly header: boolean
+  readonly delimiter: string
+  readonly columns: readonly { readonly title: string | null; readonly field: string | null }[]
+  readonly rows: readonly { readonly line: number; readonly cells: readonly string[] }[]
+  readonly total: number
+  readonly problem: string | null
+}
+
+const createAudience = async (app: TestDaemon): Promise<string> =>
+  (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>().id
+
+const upload = (app: TestDaemon, path: string, content: string | Buffer, query: Record<string, string> = {}) =>
+  app.rest('POST', `/v1/audiences/${path}?${new URLSearchParams(query)}`, fileForm(content))
+
+const fieldsOf = (answer: RestAnswer) => answer.json<Preview>().columns.map(({ field }) => field)
+
+t.test('a preview shows columns, rows, faults and hints, and stores nothing', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const lines = ['E-Mail;Vorname;fname;plan', 'bob@gmial.com;Bob;B;pro', 'info@b.test;;;', 'nonsense;x;y;z']
+  const answer = await upload(app, `${id}/import/preview`, lines.join('\r\n'))
+  t.match(answer.json(), {
+    header: true,
+    delimiter: 'semicolon',
+    total: 3,
+    checked: 3,
+    problem: null,
+    rows: [{ line: 2, cells: ['bob@gmial.com', 'Bob', 'B', 'pro'] }, { line: 3 }, { line: 4 }],
+    refused: 1,
+    refusals: [{ line: 4, field: 'email', value: 'nonsense' }],
+    hinted: { role: 1, disposable: 0, typo: 1 },
+    hints: [
+      { line: 2, suggestion: 'bob@gmail.com' },
+      { line: 3, hint: 'role' },
+    ],
+  })
+  t.same(fieldsOf(answer), ['email', 'metadata.Vorname', 'first_name', 'metadata.plan'])
+  t.same(await app.rows('select id from contacts'), [])
+
+  const many = Array.from({ length: 14 }, (_, n) => `c${n}@b.test`).join('\n')
+  const plain = await upload(app, `${id}/import/preview`, many)
+  t.match(plain.json(), { header: false, total: 14, problem: null, columns: [{ title: null, field: 'email' }] })
+  t.equal(plain.json<Preview>().rows.length, 10)
+  t.equal((await upload(app, 'unknown/import/preview', many)).status, 404)
+})
+
+t.test('a file that no import takes says what to do', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const consent = await upload(app, `${id}/import/preview`, 'email,newsletter group\na@b.test,3\n')
+  t.match(consent.json(), { problem: /seems to speak of consent/, columns: [{ field: 'email' }, { field: null }] })
+  t.match((await upload(app, `${id}/import/preview`, 'name,x\nann,1\n')).json(), {
+    problem: /no column for the address/,
+  })
+  for (const path of [`${id}/import/preview`, `${id}/import`]) {
+    for (const start of ['504b0304', 'd0cf11e0a1b11ae1']) {
+      const answer = await upload(app, path, Buffer.concat([Buffer.from(start, 'hex'), Buffer.alloc(600)]))
+      t.equal(answer.status, 400)
+      t.match(answer.json(), { error: { message: /\.xlsx.*save it as CSV/ } })
+    }
+    t.equal((await upload(app, path, '')).status, 400)
+  }
+})
+
+t.test('an import takes the fields that the request names', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const columns = JSON.stringify(['metadata.city', 'email', null, 'first_name', 'unsubscribed'])
+  const file = 'Wien|ann@b.test|secret|Ann|\nGraz|bob@b.test|secret|Bob|2024-01-01\n'
+  const query = { columns, header: 'false', delimiter: 'pipe' }
+  t.match((await upload(app, `${id}/import`, file, query)).json(), { added: 2, refused: 0 })
+  const found = await app.rows<{ email: string; metadata: string; subscribed: number }>(
+    'select email, first_name, metadata, subscribed from contacts order by email',
+  )
+  t.match(found, [
+    { email: 'ann@b.test', first_name: 'Ann', metadata: '{"city":"Wien"}', subscribed: 1 },
+    { email: 'bob@b.test', first_name: 'Bob', metadata: '{"city":"Graz"}', subscribed: 0 },
+  ])
+  const named = { columns: JSON.stringify(['email', null]), header: 'true' }
+  t.match((await upload(app, `${id}/import`, 'A,B\ncleo@b.test,x\n', named)).json(), { added: 1 })
+
+  const refused: readonly [Record<string, string>, RegExp][] = [
+    [{ header: 'false' }, /columns: is required/],
+    [{ columns: '["email"]' }, /names 1 columns, and line 1 of the file has 2/],
+    [{ columns: '["first_name",null]' }, /has no \\"email\\"/],
+    [{ columns: '["email","email"]' }, /twice/],
+    [{ columns: '["email","phone"]' }, /allowed: a JSON array/],
+    [{ columns: 'email,first_name' }, /allowed: a JSON array/],
+    [{ columns: '["email","metadata.__proto__"]' }, /cannot be a key/],
+    [{ delimiter: 'blank' }, /allowed: comma/],
+    [{ leave_out: 'typos' }, /allowed: role, disposable, typo/],
+  ]
+  for (const [bad, rule] of refused) {
+    const answer = await upload(app, `${id}/import`, 'email,B\ndora@b.test,x\n', bad)
+    t.equal(answer.status, 400, JSON.stringify(bad))
+    t.match(answer.text, rule)
+  }
+  t.equal((await app.rows('select id from contacts')).length, 3)
+})
+
+t.test('lines with hints are left out on demand, in short and in long files', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const hinted = ['bob@gmial.com', 'info@b.test', 'ann@b.test']
+  const query = { leave_out: 'typo,disposable' }
+  t.match((await upload(app, `${id}/import`, ['email', ...hinted].join('\n'), query)).json(), {
+    ...{ added: 2, left_out: 1, hinted: { typo: 0, role: 1 }, hints: [{ email: 'info@b.test' }] },
+  })
+  const columns = JSON.stringify(['email'])
+  const long = [...hinted, ...Array.from({ length: 1_200 }, (_, n) => `c${n}@b.test`)].join('\n')
+  const answer = await upload(app, `${id}/import`, long, { leave_out: 'typo,role', columns, header: 'false' })
+  t.equal(answer.status, 202)
+  const path = `/v1/imports/${answer.json<{ data: { import_id: string } }>().data.import_id}`
+  const read = async () =>
+    (await app.rest('GET', path)).json<{ readonly status: string; readonly report: object | null }>()
+  let state = await read()
+  while (state.status === 'processing') state = await read()
+  t.match(state, { status: 'completed', report: { added: 1_200, unchanged: 1, left_out: 2 } })
+})

@@ -46,7 +46,7 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     ...frameRoutes(parts),
     dailyMetricsRoute(parts),
     queueRoute(parts),
-    attentionRoute(parts),
+    attentionRoute({ ...parts, serviceConcerns: parts.operator.serviceConcerns }),
     ...operatorWorkspaceRoutes({ ...parts, publicUrl: config.service.public_url }),
     ...queueRoutes(acting),
     ...holdRuleRoutes(acting),

@@ -5,7 +5,7 @@ import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
 import { MAX_STORED, type StoredFinding } from './compare-findings.js'
-import type { StateTotals } from './finding.js'
+import type { Finding, StateTotals } from './finding.js'
 
 const LAST_RUN = 'doctor_last_run'
 
@@ -69,9 +69,23 @@ export interface DoctorRun {
   /** When the last notice was written. 0 if none was. */
   readonly noticedAt: number
   readonly totals: StateTotals
+  /** The checks without an answer, at most `MAX_UNANSWERED`. */
+  readonly unanswered: readonly UnansweredCheck[]
 }
 
-const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
+export type UnansweredCheck = Pick<Finding, 'check' | 'subject' | 'text' | 'remedy'>
+
+/** Unanswered checks that a run stores. */
+const MAX_UNANSWERED = 100
+
+export function listUnanswered(findings: readonly Finding[]): readonly UnansweredCheck[] {
+  return findings
+    .filter(({ undecided }) => undecided === true)
+    .slice(0, MAX_UNANSWERED)
+    .map(({ check, subject, text, remedy }) => ({ check, subject, text, remedy }))
+}
+
+const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 }, unanswered: [] }
 
 /** Metrics show its numbers. */
 export async function readLastRun(read: Read): Promise<DoctorRun> {

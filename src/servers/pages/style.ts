@@ -33,21 +33,19 @@ button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4
   .docs { grid-template-columns: 17rem minmax(0, 1fr); }
   .docs > .index { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 2rem 0; margin-top: -2rem; }
 }
-.index input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
-.index label { display: block; margin: 0; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
-.index label::before { content: "\\25b8"; margin-right: .5rem; }
-.index input:checked + label::before { content: "\\25be"; }
-.index input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
-.index input:not(:checked) ~ nav { display: none; }
-nav { margin-top: 1rem; }
-@media (min-width: 62rem) {
-  .index label, .index input { display: none; }
-  .index input:not(:checked) ~ nav { display: block; }
-}
-nav ul { list-style: none; padding: 0; margin: .15rem 0 1rem; font-size: .875rem; }
-nav li a { display: block; padding: .1rem 0; text-decoration: none; color: var(--soft); }
-nav li a:hover { color: var(--accent); }
-nav b { font-size: .875rem; }
+.index form label { margin: 0 0 .25rem; }
+.places { margin: 1rem 0 0; }
+nav ul { list-style: none; padding: .5rem .9rem; margin: 0; font-size: .9rem; }
+nav li a { display: block; padding: .15rem 0; text-decoration: none; color: var(--soft); }
+nav li a:hover, nav li a[aria-current] { color: var(--accent); }
+nav li a[aria-current] { font-weight: 600; }
+.operations { list-style: none; padding: 0; margin: .25rem 0 1rem; }
+.operations li { padding: .15rem 0; }
+.operations a { text-decoration: none; }
+.operation { margin: 2.5rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); }
+.operation h3 { font-size: 1.05rem; margin: 0 0 .5rem; }
+.operation > details, .samples details { margin: .4rem 0; }
+.samples details > pre { margin: 0; border-radius: 0 0 8px 8px; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .75rem 0; }
 summary { padding: .65rem .9rem; cursor: pointer; }
 summary h3 { display: inline; }

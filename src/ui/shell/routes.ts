@@ -9,6 +9,7 @@ import { domainRoutes } from '../pages/domains/routes.ts'
 import { emailRoutes } from '../pages/emails/routes.ts'
 import { exportRoutes } from '../pages/exports/routes.ts'
 import { inboundRoutes } from '../pages/inbound/routes.ts'
+import { interfaceRoutes } from '../pages/interface/routes.ts'
 import { keyRoutes } from '../pages/keys/routes.ts'
 import { memberRoutes } from '../pages/members/routes.ts'
 import { metricRoutes } from '../pages/metrics/routes.ts'
@@ -37,5 +38,6 @@ export const routes: readonly PageRoute[] = [
   ...memberRoutes,
   ...auditLogRoutes,
   ...accountRoutes,
+  ...interfaceRoutes,
   ...operatorRoutes,
 ]

@@ -29,6 +29,7 @@ import { smsHoldRoutes } from '../../servers/api/operator/sms-holds.js'
 import { operatorWorkspaceRoutes } from '../../servers/api/operator/workspaces.js'
 import { attentionRoute } from '../../servers/api/overview/attention.js'
 import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
+import { recentOutcomesRoute } from '../../servers/api/overview/outcomes.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
@@ -45,6 +46,7 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes(parts),
     dailyMetricsRoute(parts),
+    recentOutcomesRoute(parts),
     queueRoute(parts),
     attentionRoute({ ...parts, serviceConcerns: parts.operator.serviceConcerns }),
     ...operatorWorkspaceRoutes({ ...parts, publicUrl: config.service.public_url }),

@@ -22,13 +22,13 @@ export function renderParameters(api: OpenApi, { parameters = [] }: Operation): 
     required,
     description: describeSchema(api, description === undefined ? schema : { ...schema, description }),
   })
-  return html`<h4>Parameters</h4>${renderFieldTable(parameters.map(toField), 'request')}`
+  return html`<h3>Parameters</h3>${renderFieldTable(parameters.map(toField), 'request')}`
 }
 
 export function renderBody(api: OpenApi, { requestBody }: Operation): Markup | null {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (type === undefined || content?.schema === undefined) return null
-  return html`<h4>Body, ${type}</h4>${renderSchemaTable(api, content.schema, 'request')}`
+  return html`<h3>Body, ${type}</h3>${renderSchemaTable(api, content.schema, 'request')}`
 }
 
 export function renderSchemaTable(api: OpenApi, schema: Schema, side: Side): Markup {

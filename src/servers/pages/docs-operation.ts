@@ -19,8 +19,8 @@ export function renderEndpoint(api: OpenApi, endpoint: DocumentedEndpoint): Mark
   const { method, path, operation } = endpoint
   const { operationId, summary, description, security } = operation
   return html`<section class="operation" id="${operationId}">
-<h3><span class="method ${method}">${method.toUpperCase()}</span><span class="path">${path}</span>
-<span class="lead">${summary}</span></h3>
+<h2><span class="method ${method}">${method.toUpperCase()}</span><span class="path">${path}</span>
+<span class="lead">${summary}</span></h2>
 ${description === undefined ? null : html`<p>${renderProse(description)}</p>`}
 ${security === undefined ? null : html`<p>Needs no key.</p>`}
 ${renderSamples(buildSampleRequest(api, endpoint), operationId)}
@@ -34,8 +34,8 @@ ${security === undefined ? html`<p><a class="try" href="../try/${operationId}">T
 /** The request that a webhook sends, with its body. */
 export function renderWebhook(api: OpenApi, { path, operation }: DocumentedEndpoint): Markup {
   return html`<section class="operation" id="${operation.operationId}">
-<h3><span class="method post">EVENT</span><span class="path">${path}</span>
-<span class="lead">${renderProse(operation.summary)}</span></h3>
+<h2><span class="method post">EVENT</span><span class="path">${path}</span>
+<span class="lead">${renderProse(operation.summary)}</span></h2>
 ${renderFold('Fields of the request', [renderParameters(api, operation), renderBody(api, operation)])}
 ${renderFold('Example', [renderExample(operation.requestBody?.content ?? {})])}
 </section>
@@ -94,7 +94,7 @@ function renderCodes(description: string): readonly Markup[] {
 function renderExample(content: Content): Markup | null {
   const [media] = Object.values(content)
   if (media?.example === undefined) return null
-  return html`<h4>Example</h4><pre><code>${formatExample(media.example)}</code></pre>`
+  return html`<h3>Example</h3><pre><code>${formatExample(media.example)}</code></pre>`
 }
 
 function formatExample(example: unknown): string {

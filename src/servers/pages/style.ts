@@ -18,8 +18,7 @@ pre code { padding: 0; background: none; font-size: .8rem; }
 code { background: var(--shade); border-radius: 4px; padding: .1em .35em; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .5rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
-h3 { font-size: 1rem; font-weight: 400; margin: 0; }
-h4 { font-size: .8rem; color: var(--soft); text-transform: uppercase; letter-spacing: .06em; margin: 1.25rem 0 .25rem; }
+h3 { font-size: .8rem; color: var(--soft); text-transform: uppercase; letter-spacing: .06em; margin: 1.25rem 0 .25rem; }
 .note { max-width: 30rem; margin: 12vh auto 0; padding: 0 1.25rem 3rem; }
 .note p.fault { color: var(--bad); border-left: 3px solid var(--bad); padding-left: .75rem; }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
@@ -43,12 +42,11 @@ nav li a[aria-current] { font-weight: 600; }
 .operations li { padding: .15rem 0; }
 .operations a { text-decoration: none; }
 .operation { margin: 2.5rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); }
-.operation h3 { font-size: 1.05rem; margin: 0 0 .5rem; }
+.operation h2 { font-size: 1.05rem; font-weight: 400; margin: 0 0 .5rem; padding: 0; border: 0; }
 .operation > details, .samples details { margin: .4rem 0; }
 .samples details > pre { margin: 0; border-radius: 0 0 8px 8px; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .75rem 0; }
 summary { padding: .65rem .9rem; cursor: pointer; }
-summary h3 { display: inline; }
 details[open] > summary { border-bottom: 1px solid var(--line); }
 details > div { padding: .25rem .9rem 1rem; }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 700; font-size: .8rem; }

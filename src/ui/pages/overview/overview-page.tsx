@@ -38,10 +38,10 @@ function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
   return (
     <>
       <MailFigures {...numbers} />
-      <DailyCharts days={numbers.days} />
+      <DailyCharts {...numbers.daily} />
       <div class="overview-more">
         <ButtonLink small href="/metrics">
-          Metrics by domain and tag
+          Metrics by domain, tag, provider and reason
         </ButtonLink>
         <ButtonLink small href="/links">
           Clicked links

@@ -191,7 +191,7 @@ async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon,
   await expectText(page, 'The check “helo” has found this since')
   t.match(await page.locator('.attention h3').allTextContents(), [
     'mx.a.test: the name has no address',
-    /^webhooks: enabled webhooks: 1, of which 1 fail/,
+    /^webhooks: 1 of 1 that are enabled fail/,
     'a.test: there is no policy',
     '192.0.2.1: DNS gave no answer',
   ])

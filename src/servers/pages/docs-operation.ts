@@ -48,16 +48,18 @@ function renderFold(title: string, parts: readonly (Markup | null)[]): Markup | 
   return shown.length === 0 ? null : html`<details><summary>${title}</summary><div>${shown}</div></details>`
 }
 
-/** The details of one name are open one at a time. */
+/** One of the languages is shown: the style follows the choice, without a script. */
 function renderSamples(request: SampleRequest, operationId: string): Markup {
-  return html`<div class="samples">${writeSamples(request).map(
-    ({ language, code }, place) => html`<details name="samples-${operationId}" ${place === 0 ? openMark : null}>
-<summary>${language}</summary><pre><code>${code}</code></pre></details>
+  const samples = writeSamples(request)
+  return html`<fieldset class="samples"><legend>Sample</legend>
+${samples.map(
+  ({ language }, place) => html`<input type="radio" name="sample-${operationId}" id="sample-${operationId}-${place}"${place === 0 ? checkedMark : null}>
+<label for="sample-${operationId}-${place}">${language}</label>
 `,
-  )}</div>`
+)}${samples.map(({ code }) => html`<pre><code>${code}</code></pre>\n`)}</fieldset>`
 }
 
-const openMark = html`open`
+const checkedMark = html` checked`
 
 function renderAnswers(api: OpenApi, { responses }: Operation): readonly Markup[] {
   const all = Object.entries(responses).map(([status, it]): [string, Response] => [status, resolveResponse(api, it)])

@@ -81,8 +81,9 @@ export class DocsPages {
 for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
 ${errorFormat}`,
       ...this.resources().map(
-        (resource) => html`<h2><a href="docs/${resource.id}">${resource.name}</a></h2>
-<ul class="operations">${listAll(resource).map((one) => html`<li>${renderLink(one, `docs/${resource.id}`)}</li>`)}</ul>
+        (resource) => html`<details><summary>${resource.name} <span class="lead">${countOperations(resource)}</span></summary>
+<div><ul class="operations">${listAll(resource).map((one) => html`<li>${renderLink(one, `docs/${resource.id}`)}</li>`)}</ul>
+<p><a href="docs/${resource.id}">All about ${resource.name}</a></p></div></details>
 `,
       ),
     ])
@@ -119,13 +120,13 @@ ${errorFormat}`,
 <div class="index">
 <form action="${home}" method="get" role="search"><label for="q">Search</label>
 <input type="search" id="q" name="q" value="${words}" maxlength="${String(MAX_SEARCH)}"></form>
-<details class="places" open><summary>Resources</summary>
+<input type="checkbox" id="index"><label for="index">Resources</label>
 <nav aria-label="Resources"><ul>
 <li><a href="${home}"${place === null ? currentMark : null}>Overview</a></li>
 ${this.resources().map(
   (one) => html`<li><a href="${folder}${one.id}"${one === place ? currentMark : null}>${one.name}</a></li>
 `,
-)}</ul></nav></details>
+)}</ul></nav>
 </div>
 <main>
 ${content}
@@ -147,6 +148,12 @@ function listResources(api: OpenApi): readonly Resource[] {
     const id = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
     return { name, id, endpoints: endpoints.filter(isOfIt), webhooks: webhooks.filter(isOfIt) }
   })
+}
+
+function countOperations({ endpoints, webhooks }: Resource): string {
+  const count = (number: number, what: string): readonly string[] =>
+    number === 0 ? [] : [`${number} ${what}${number === 1 ? '' : 's'}`]
+  return [...count(endpoints.length, 'operation'), ...count(webhooks.length, 'event')].join(', ')
 }
 
 /** The type of an event stands in place of a path, and has no method. */

@@ -60,9 +60,9 @@ function Bar({ values, longest }: { readonly values: readonly number[]; readonly
   const widths = values.map((value) => (value / longest) * WIDTH)
   const startOf = (place: number): number => widths.slice(0, place).reduce((sum, width) => sum + width, 0)
   return (
-    <svg class="bar" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+    <svg class="part-bar" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
       {widths.map((width, at) => (
-        <rect key={at} class={`bar-part bar-part-${at + 1}`} x={startOf(at)} y="0" width={width} height="10" />
+        <rect key={at} class={`part-bar-${at + 1}`} x={startOf(at)} y="0" width={width} height="10" />
       ))}
     </svg>
   )

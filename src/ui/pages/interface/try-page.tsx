@@ -89,8 +89,9 @@ function Trial({ id, operation }: TrialProps): VNode {
 function BodyField({ body }: Pick<Operation, 'body'>): VNode | null {
   if (body === null) return null
   if (body.type === 'multipart/form-data') return <FileField name={BODY_FIELD} label="File" />
-  const hint = body.type === 'application/json' ? 'An example in JSON: put your own values in it.' : body.type
-  return <TextArea name={BODY_FIELD} label="Body" hint={hint} value={body.example} rows={14} mono optional />
+  const isJson = body.type === 'application/json'
+  const hint = isJson ? 'An example in JSON: put your own values in it.' : body.type
+  return <TextArea name={BODY_FIELD} label="Body" hint={hint} value={body.example} rows={14} mono optional={!isJson} />
 }
 
 interface QuestionProps {

@@ -39,7 +39,7 @@ export function loadDays(query: MetricsQuery): Promise<DailyMetrics> {
 export function DailyCharts({ data: days, limits }: DailyMetrics): VNode {
   const times = days.map(({ date }) => new Date(`${date}T00:00`).toISOString())
   const common = { times, formatTime: formatDay }
-  const pick = (name: string, valueOf: (day: Day) => number) => ({ name, values: days.map(valueOf) })
+  const pick = (name: string, countOf: (day: Day) => number) => ({ name, values: days.map(countOf) })
   const rate = (name: string, part: Count, whole: Count) =>
     pick(name, (day) => (day[whole] === 0 ? 0 : Math.min(1, day[part] / day[whole])))
   return (

@@ -4,6 +4,7 @@
  */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
 import type { components } from '../../api/session-schema.d.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
@@ -48,6 +49,7 @@ const badges = {
 function Item({ concern }: { readonly concern: Concern }): VNode {
   const { severity, title, text, link, remedy } = concern
   const { tone, word } = badges[severity]
+  const [here] = useLocation()
   return (
     <li class={`attention-item attention-${severity}`}>
       <div>
@@ -68,7 +70,7 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
           </ul>
         )}
       </div>
-      {link === null ? null : (
+      {link === null || link.href === here ? null : (
         <ButtonLink small href={link.href}>
           {link.label}
         </ButtonLink>

@@ -18,9 +18,13 @@ const MAX_EVENTS = 2_000
 const MAX_PROVIDERS = 12
 const OTHERS = 'other domains'
 
-const outcomes = { 'email.delivered': 'delivered', 'email.bounced': 'bounced', 'email.failed': 'failed' } as const
-type OutcomeType = keyof typeof outcomes
-type Outcome = (typeof outcomes)[OutcomeType]
+type Outcome = 'delivered' | 'bounced' | 'failed'
+
+const outcomes = [
+  ['email.delivered', 'delivered'],
+  ['email.bounced', 'bounced'],
+  ['email.failed', 'failed'],
+] as const satisfies readonly (readonly [EventType, Outcome])[]
 
 type Step = { readonly workspaceId: string; readonly type: EventType } & Readonly<
   Record<'from' | 'before' | 'limit', number>
@@ -47,7 +51,7 @@ const newestOfType = prepareRead<Step>()(({ db, slot }) =>
 
 type Row = Pick<EventsTable, 'created_at' | 'recipient' | 'data'> & { readonly seq: number }
 
-export interface OutcomeRequest {
+interface OutcomeRequest {
   readonly workspaceId: string
   /** The sender's domain. Undefined means all. */
   readonly domain: string | undefined
@@ -77,8 +81,8 @@ export async function countRecentOutcomes(read: Read, request: OutcomeRequest): 
   const { start: from, end: to } = request.window
   const range = await findSeqRange(read, { from, to })
   const found: Found[] = []
-  for (const [type, outcome] of Object.entries(outcomes)) {
-    found.push({ outcome, ...(await readNewest(read, request, { type: type as OutcomeType, ...range })) })
+  for (const [type, outcome] of outcomes) {
+    found.push({ outcome, ...(await readNewest(read, request, { type, ...range })) })
   }
   const cut = Math.max(0, ...found.filter((one) => !one.isComplete).map(({ rows }) => rows.at(-1)?.seq ?? 0))
   const tally = new Tally()

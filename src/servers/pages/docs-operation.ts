@@ -53,7 +53,10 @@ function renderSamples(request: SampleRequest, operationId: string): Markup {
   const samples = writeSamples(request)
   return html`<fieldset class="samples"><legend>Sample</legend>
 ${samples.map(
-  ({ language }, place) => html`<input type="radio" name="sample-${operationId}" id="sample-${operationId}-${place}"${place === 0 ? checkedMark : null}>
+  (
+    { language },
+    place,
+  ) => html`<input type="radio" name="sample-${operationId}" id="sample-${operationId}-${place}"${place === 0 ? checkedMark : null}>
 <label for="sample-${operationId}-${place}">${language}</label>
 `,
 )}${samples.map(({ code }) => html`<pre><code>${code}</code></pre>\n`)}</fieldset>`
@@ -103,7 +106,7 @@ function formatExample(example: unknown): string {
   return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 }
 
-export function buildSampleRequest(api: OpenApi, { method, path, operation }: DocumentedEndpoint): SampleRequest {
+function buildSampleRequest(api: OpenApi, { method, path, operation }: DocumentedEndpoint): SampleRequest {
   const { parameters = [], security } = operation
   return {
     method: method.toUpperCase(),

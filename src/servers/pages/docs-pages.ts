@@ -81,7 +81,9 @@ export class DocsPages {
 for tools: <a href="../v1/openapi.json">/v1/openapi.json</a>.</p>
 ${errorFormat}`,
       ...this.resources().map(
-        (resource) => html`<details><summary>${resource.name} <span class="lead">${countOperations(resource)}</span></summary>
+        (
+          resource,
+        ) => html`<details><summary>${resource.name} <span class="lead">${countOperations(resource)}</span></summary>
 <div><ul class="operations">${listAll(resource).map((one) => html`<li>${renderLink(one, `docs/${resource.id}`)}</li>`)}</ul>
 <p><a href="docs/${resource.id}">All about ${resource.name}</a></p></div></details>
 `,

@@ -61,15 +61,7 @@ function Trial({ id, operation }: TrialProps): VNode {
         </code>
       </p>
       <Form onSubmit={submit}>
-        {operation.parameters.map((parameter) => (
-          <TextField
-            key={parameter.name}
-            name={fieldOf(parameter)}
-            label={parameter.name}
-            hint={parameter.description}
-            optional={parameter.in !== 'path' && parameter.required !== true}
-          />
-        ))}
+        <ParameterFields parameters={operation.parameters} />
         <BodyField body={operation.body} />
         <FormActions>
           <SubmitButton>Send the request</SubmitButton>
@@ -82,6 +74,22 @@ function Trial({ id, operation }: TrialProps): VNode {
         <Question request={asked} onConfirm={() => send(asked)} onClose={() => setAsked(null)} />
       )}
       {answer === null ? null : <Answer answer={answer} />}
+    </>
+  )
+}
+
+function ParameterFields({ parameters }: Pick<Operation, 'parameters'>): VNode {
+  return (
+    <>
+      {parameters.map((parameter) => (
+        <TextField
+          key={parameter.name}
+          name={fieldOf(parameter)}
+          label={parameter.name}
+          hint={parameter.description}
+          optional={parameter.in !== 'path' && parameter.required !== true}
+        />
+      ))}
     </>
   )
 }

@@ -8,7 +8,7 @@ import { formatDay, formatPercent, formatSmallPercent } from '../../components/f
 import './daily-charts.css'
 
 type DailyMetrics = components['schemas']['DailyMetrics']
-export type Day = DailyMetrics['data'][number]
+type Day = DailyMetrics['data'][number]
 
 export interface MetricsQuery {
   /** ISO 8601. */
@@ -36,51 +36,68 @@ export function loadDays(query: MetricsQuery): Promise<DailyMetrics> {
   return unwrap(sessionApi.GET('/ui/api/metrics/daily', { params }))
 }
 
-export function DailyCharts({ data: days, limits }: DailyMetrics): VNode {
-  const times = days.map(({ date }) => new Date(`${date}T00:00`).toISOString())
-  const common = { times, formatTime: formatDay }
-  const pick = (name: string, countOf: (day: Day) => number) => ({ name, values: days.map(countOf) })
-  const rate = (name: string, part: Count, whole: Count) =>
-    pick(name, (day) => (day[whole] === 0 ? 0 : Math.min(1, day[part] / day[whole])))
+export function DailyCharts({ data, limits }: DailyMetrics): VNode {
+  const rates = chooseRates(data, limits)
   return (
     <div class="daily-charts">
-      <Chart
-        {...common}
-        title="Mail by day"
-        kind="bars"
-        others={[pick('Sent', ({ sent }) => sent), pick('Complained', ({ complained }) => complained)]}
-        series={[
-          pick('Delivered', ({ delivered }) => delivered),
-          pick('Accepted by a relay', ({ sent, delivered, bounced }) => Math.max(0, sent - delivered - bounced)),
-          pick('Bounced', ({ bounced }) => bounced),
-          pick('Failed', ({ failed }) => failed),
-        ]}
-      />
-      <Chart
-        {...common}
-        title="Opens and clicks by day"
-        formatValue={formatPercent}
-        series={[rate('Opened', 'opened', 'delivered'), rate('Clicked', 'clicked', 'delivered')]}
-      />
-      <Chart
-        {...common}
-        title="Bounces by day"
-        formatValue={formatPercent}
-        series={[rate('Bounced', 'bounced', 'sent')]}
-        limits={[
-          { name: 'Posthorn warns', value: limits.bounce_warn_percent / 100 },
-          { name: 'Posthorn holds mail', value: limits.bounce_hold_percent / 100 },
-        ]}
-      />
-      <Chart
-        {...common}
-        title="Complaints by day"
-        formatValue={formatSmallPercent}
-        series={[rate('Complained', 'complained', 'delivered')]}
-        limits={complaintLimits}
-      />
+      <PartsChart days={data} />
+      {rates.map((rate) => (
+        <Chart key={rate.title} times={listTimes(data)} formatTime={formatDay} formatValue={formatPercent} {...rate} />
+      ))}
     </div>
   )
+}
+
+function PartsChart({ days }: { readonly days: readonly Day[] }): VNode {
+  const pick = (name: string, countOf: (day: Day) => number) => ({ name, values: days.map(countOf) })
+  return (
+    <Chart
+      title="Mail by day"
+      times={listTimes(days)}
+      formatTime={formatDay}
+      kind="bars"
+      others={[pick('Sent', ({ sent }) => sent), pick('Complained', ({ complained }) => complained)]}
+      series={[
+        pick('Delivered', ({ delivered }) => delivered),
+        pick('Accepted by a relay', ({ sent, delivered, bounced }) => Math.max(0, sent - delivered - bounced)),
+        pick('Bounced', ({ bounced }) => bounced),
+        pick('Failed', ({ failed }) => failed),
+      ]}
+    />
+  )
+}
+
+function listTimes(days: readonly Day[]): readonly string[] {
+  return days.map(({ date }) => new Date(`${date}T00:00`).toISOString())
+}
+
+type RateChart = Pick<Parameters<typeof Chart>[0], 'title' | 'series' | 'limits' | 'formatValue'>
+
+function chooseRates(days: readonly Day[], limits: DailyMetrics['limits']): readonly RateChart[] {
+  const rate = (name: string, part: Count, whole: Count) => ({
+    name,
+    values: days.map((day) => (day[whole] === 0 ? 0 : Math.min(1, day[part] / day[whole]))),
+  })
+  return [
+    {
+      title: 'Opens and clicks by day',
+      series: [rate('Opened', 'opened', 'delivered'), rate('Clicked', 'clicked', 'delivered')],
+    },
+    {
+      title: 'Bounces by day',
+      series: [rate('Bounced', 'bounced', 'sent')],
+      limits: [
+        { name: 'Posthorn warns', value: limits.bounce_warn_percent / 100 },
+        { name: 'Posthorn holds mail', value: limits.bounce_hold_percent / 100 },
+      ],
+    },
+    {
+      title: 'Complaints by day',
+      formatValue: formatSmallPercent,
+      series: [rate('Complained', 'complained', 'delivered')],
+      limits: complaintLimits,
+    },
+  ]
 }
 
 type Count = Exclude<keyof Day, 'date'>

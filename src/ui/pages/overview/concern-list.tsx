@@ -12,7 +12,7 @@ import { formatNumber } from '../../components/format.ts'
 import { Copy, StatusBadge, Time } from '../../components/values.tsx'
 import './concern-list.css'
 
-export type Concern = components['schemas']['Concern']
+type Concern = components['schemas']['Concern']
 
 interface ConcernListProps {
   readonly concerns: readonly Concern[]

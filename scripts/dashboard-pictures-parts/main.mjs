@@ -108,6 +108,10 @@ function pagesOf(ids) {
     ['health', '/operator/health'],
     ['spam', '/operator/spam'],
     ['log', '/operator/log'],
+    ['docs', '/docs'],
+    ['docs-resource', '/docs/webhooks'],
+    ['docs-search', '/docs?q=suppression'],
+    ['try', '/try/post_emails'],
   ]
   return (values.readme ? readme : [...readme, ...others]).filter(([name]) => name.includes(values.only))
 }

@@ -13,7 +13,9 @@ const DAY = 86_400_000
 const HOSTILE = 'https://x.test/?a="><img src=x onerror=document.title=1>'
 
 t.test('numbers of mail by tag, clicked links, and what is used of the plan', { skip }, async (t) => {
-  const sink = await openSink()
+  const sink = await openSink({
+    script: { rcpt: ({ line }) => (line.includes('nobody') ? '550 5.1.1 no such user' : '250 ok') },
+  })
   t.teardown(() => sink.close())
   const settings = { limits: { plans: { small: { emails_per_month: 10 } } } }
   const app = await testDaemon(t, { routes: { 'b.test': sink }, settings })
@@ -29,9 +31,15 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   }
   const { id } = (await app.rest('POST', '/v1/emails', { body })).json<{ id: string }>()
   await app.waitUntilSettled(id)
+  const refused = { ...body, to: 'nobody@b.test', tags: [] }
+  await app.waitUntilSettled((await app.rest('POST', '/v1/emails', { body: refused })).json<{ id: string }>().id)
   const today = app.now() - (app.now() % DAY)
   const [workspaceId, links] = [app.workspaceId, 'insert into link_metrics values (?, ?, ?, ?, ?, 2, ?, ?, 0)']
   await app.daemon.database.commit([
+    {
+      sql: `insert into email_metrics (workspace_id, domain, tag, bucket, delivered) values (?, '', '', ?, 1)`,
+      parameters: [workspaceId, today - 40 * DAY],
+    },
     { sql: links, parameters: [workspaceId, '', today, HOSTILE, 7, today, today] },
     ...Array.from({ length: 60 }, (_, place) => ({
       sql: links,
@@ -46,7 +54,16 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Metrics', exact: true }).click()
   await page.getByText('More numbers').waitFor()
-  await page.getByText('They have 2 recipients: 2 delivered.').waitFor()
+  await page.getByText('They have 3 recipients:').waitFor()
+  const until = await page.locator('.fact', { hasText: 'Until' }).locator('time').getAttribute('datetime')
+  t.ok(Date.parse(until ?? '') <= app.now(), 'the time ends now, not at the next quarter of an hour')
+  await page.getByText('0.3%: Google and Yahoo refuse mail').waitFor()
+  await page.getByText('10%: Posthorn holds mail').waitFor()
+  const providers = page.getByRole('table', { name: 'Mail by provider' }).locator('tbody tr')
+  await expectMatch(t, () => providers.first().textContent(), /^b\.test210$/)
+  const reasons = page.getByRole('table', { name: 'Bounces and failures by reason' }).locator('tbody tr')
+  await expectMatch(t, () => reasons.first().textContent(), /^Bad mailboxThe mailbox does not exist\.1$/)
+  await page.getByText('+100%, before 1').first().waitFor()
   await expectPresentable(t, dashboard, 'metrics')
   await page.getByLabel('Tag').fill('kind')
   await page.getByRole('button', { name: 'Filter' }).click()
@@ -76,7 +93,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await page.getByRole('link', { name: 'Usage and limits' }).click()
   await page.locator('.chart-title', { hasText: 'Codes by day' }).waitFor()
   await expectMatch(t, () => page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
-  await expectMatch(t, () => page.locator('.progress').first().textContent(), /1 of 10$/)
+  await expectMatch(t, () => page.locator('.progress').first().textContent(), /2 of 10$/)
   await expectPresentable(t, dashboard, 'usage')
   t.same(dashboard.faults, [])
 })

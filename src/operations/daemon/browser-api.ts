@@ -31,6 +31,7 @@ import { attentionRoute } from '../../servers/api/overview/attention.js'
 import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
 import { endpointsRoute } from '../../servers/api/overview/endpoints.js'
 import { firstStepsRoute } from '../../servers/api/overview/first-steps.js'
+import { recentOutcomesRoute } from '../../servers/api/overview/outcomes.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
 import { searchAllRoute } from '../../servers/api/search/search-all.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
@@ -48,8 +49,9 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     ...secondFactorRoutes(accountDeps),
     ...frameRoutes(parts),
     dailyMetricsRoute(parts),
+    recentOutcomesRoute(parts),
     queueRoute(parts),
-    attentionRoute(parts),
+    attentionRoute({ ...parts, serviceConcerns: parts.operator.serviceConcerns }),
     firstStepsRoute(parts),
     endpointsRoute({ ...parts, hostname: config.service.hostname, publicUrl: config.service.public_url }),
     ...operatorWorkspaceRoutes({ ...parts, publicUrl: config.service.public_url }),

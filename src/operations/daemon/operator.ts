@@ -8,9 +8,12 @@ import type { DoctorRouteDeps } from '../../servers/api/operator/doctor.js'
 import { type Bound, HealthReader } from '../../servers/api/operator/health-reader.js'
 import type { QueueRouteDeps } from '../../servers/api/operator/queue.js'
 import type { ServiceRouteDeps } from '../../servers/api/operator/service.js'
+import { ServiceConcernReader } from '../../servers/api/operator/service-concerns.js'
 import type { StartOptions } from './daemon-options.js'
 
-interface OperatorDeps extends Pick<StartOptions, 'config' | 'clock' | 'logTail'>, DoctorRouteDeps {
+interface OperatorDeps
+  extends Pick<StartOptions, 'config' | 'settings' | 'clock' | 'logTail'>,
+    Pick<DoctorRouteDeps, 'runDoctor'> {
   readonly database: Database
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
@@ -35,9 +38,11 @@ export async function wireOperator(deps: OperatorDeps): Promise<Operator> {
   const counter = new QueueCounter(read, clock)
   const readCensus: Operator['readCensus'] = () => counter.count()
   const queueWork = await QueueWork.open({ read, commit, node, clock, onQueueChanged })
+  const health = new HealthReader({ ...deps, meter, readCensus })
   return {
     ...{ readCensus, queueWork, onQueueChanged, runDoctor },
-    health: new HealthReader({ ...deps, meter, readCensus }),
+    health,
+    serviceConcerns: new ServiceConcernReader({ ...deps, read, node, health }),
     readProcess: meter.read,
     logTail: logTail ?? { read: () => [] },
     stop: async () => {

@@ -14,7 +14,7 @@ import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
 import { MAX_STORED, type StoredFinding } from './compare-findings.js'
-import type { StateTotals } from './finding.js'
+import type { Finding, StateTotals } from './finding.js'
 
 const LAST_RUN = 'doctor_last_run'
 
@@ -45,7 +45,7 @@ const findingsOfAll = prepareRead<{ workspaceId: string; limit: number }>()(({ d
 )
 
 const runsOfAll = prepareRead<{ from: string; to: string }>()(({ db, slot }) =>
-  db.selectFrom('service_state').select('value').where('key', '>=', slot('from')).where('key', '<', slot('to')),
+  db.selectFrom('service_state').select(['key', 'value']).where('key', '>=', slot('from')).where('key', '<', slot('to')),
 )
 
 const removeFindings = prepareWrite<{ workspaceId: string; node: string }>(({ db, slot }) =>
@@ -74,8 +74,11 @@ export async function readFindings(read: Read, node: string): Promise<readonly S
   return rows.flat().map(toFinding)
 }
 
-/** Gives the findings of all nodes. `node` is empty on SQLite. */
-export async function readAllFindings(read: Read): Promise<readonly (StoredFinding & { readonly node: string })[]> {
+/** Something that a node has found. `node` is empty on SQLite. */
+export type OfNode<Found> = Found & { readonly node: string }
+
+/** Gives the findings of all nodes. */
+export async function readAllFindings(read: Read): Promise<readonly OfNode<StoredFinding>[]> {
   const rows = await findingsOfAll(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_OF_ALL })
   return rows.map((row) => ({ ...toFinding(row), node: row.node }))
 }
@@ -116,9 +119,23 @@ export interface DoctorRun {
   /** When the last notice was written. 0 if none was. */
   readonly noticedAt: number
   readonly totals: StateTotals
+  /** The checks without an answer, at most `MAX_UNANSWERED`. */
+  readonly unanswered: readonly UnansweredCheck[]
 }
 
-const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
+export type UnansweredCheck = Pick<Finding, 'check' | 'subject' | 'text' | 'remedy'>
+
+/** Unanswered checks that a run stores. */
+const MAX_UNANSWERED = 100
+
+export function listUnanswered(findings: readonly Finding[]): readonly UnansweredCheck[] {
+  return findings
+    .filter(({ undecided }) => undecided === true)
+    .slice(0, MAX_UNANSWERED)
+    .map(({ check, subject, text, remedy }) => ({ check, subject, text, remedy }))
+}
+
+const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 }, unanswered: [] }
 
 /** Metrics show its numbers. */
 export async function readLastRun(read: Read, node: string): Promise<DoctorRun> {
@@ -126,13 +143,21 @@ export async function readLastRun(read: Read, node: string): Promise<DoctorRun> 
   return text === undefined ? noRun : parseRun(text)
 }
 
+interface RunsOfAll extends Pick<DoctorRun, 'at' | 'totals'> {
+  readonly unanswered: readonly OfNode<UnansweredCheck>[]
+}
+
 /** Adds up the last runs of all nodes. `at` is the time of the last one of them. */
-export async function readRunsOfAll(read: Read): Promise<Pick<DoctorRun, 'at' | 'totals'>> {
+export async function readRunsOfAll(read: Read): Promise<RunsOfAll> {
   // The key of a node continues with a character before this one.
   const rows = await runsOfAll(read, { from: LAST_RUN, to: `${LAST_RUN}a` })
-  const runs = [noRun, ...rows.map(({ value }) => parseRun(value))]
+  const runs = rows.map(({ key, value }) => ({ ...parseRun(value), node: key.slice(LAST_RUN.length + 1) }))
   const sum = (state: keyof StateTotals): number => runs.reduce((total, { totals }) => total + totals[state], 0)
-  return { at: Math.max(...runs.map(({ at }) => at)), totals: { ok: sum('ok'), warn: sum('warn'), fail: sum('fail') } }
+  return {
+    at: Math.max(0, ...runs.map(({ at }) => at)),
+    totals: { ok: sum('ok'), warn: sum('warn'), fail: sum('fail') },
+    unanswered: runs.flatMap(({ node, unanswered }) => unanswered.map((one) => ({ ...one, node }))),
+  }
 }
 
 function parseRun(text: string): DoctorRun {

@@ -6,6 +6,7 @@
 import { toOneLine } from '../../base/mail/printable.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import { describeBrokenDomain, describeFailedDomain } from '../concerns/trouble-words.js'
 import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 /** The data of the event; times are ISO 8601. */
@@ -33,18 +34,10 @@ export async function buildDomainNotices(
 ): Promise<readonly NoticeMail[]> {
   if (asked) return []
   const domain = toOneLine(eventDomain)
-  const stop = failsAt === undefined ? '' : ` on ${formatTime(Date.parse(failsAt))}`
-  const [subject, opening] =
+  const { title: subject, text: opening } =
     type === 'domain.broken'
-      ? [
-          `DNS records of ${domain} are missing or wrong`,
-          `A check found that DNS records of ${domain} are missing or wrong. Posthorn still sends mail from ${domain}. ` +
-            `If the records are not corrected, sending stops${stop}.`,
-        ]
-      : [
-          `Sending from ${domain} has stopped`,
-          `DNS records of ${domain} are missing or wrong, so Posthorn no longer accepts mail from ${domain}.`,
-        ]
+      ? describeBrokenDomain(domain, failsAt === undefined ? null : formatTime(Date.parse(failsAt)))
+      : describeFailedDomain(domain)
   const lines = records.filter(({ status }) => status !== 'verified').map(formatRecordLine)
   const missing: readonly Piece[] = [
     { kind: 'text', text: 'These records are missing or wrong:' },

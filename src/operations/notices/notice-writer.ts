@@ -19,6 +19,7 @@ import type { ChecksFailedData } from '../../records/events/payloads.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import { describeCheckResult } from '../concerns/trouble-words.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor, readNoticeSlots } from './notice-events.js'
@@ -217,6 +218,8 @@ function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string
 function buildFinding({ check, subject, node, state, text, remedy }: Finding): readonly Piece[] {
   const lines = remedy.map((line) => toOneLine(line))
   const place = node === undefined ? subject : `${subject} on node ${node}`
-  const sentence = toOneLine(`${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${place}: ${text}`)
+  const sentence = toOneLine(
+    `${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${describeCheckResult({ subject: place, text })}`,
+  )
   return [{ kind: 'text', text: sentence }, ...(lines.length === 0 ? [] : [{ kind: 'list', lines } as const])]
 }

@@ -12,6 +12,7 @@ import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventPayloads, SendingData } from '../../records/events/payloads.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import { breakerAdvice, describeBreaker } from '../concerns/trouble-words.js'
 import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
@@ -39,11 +40,19 @@ export async function buildSendingNotices(
   data: SendingData,
 ): Promise<readonly NoticeMail[]> {
   if (!(await isNoticeDue(read, event, data))) return []
-  const name = nameOf(data)
   const isHeld = event.type === 'sending.held'
-  const subject = isHeld ? `Mail of ${name} is held` : `Mail of ${name} will be held if more of it fails`
-  const pieces = isHeld ? heldPieces(data, event.workspace_id) : warnedPieces(data)
-  return toAdministrators(read, event, subject, pieces)
+  const { title, text } = describeBreaker({
+    scope: data.scope,
+    id: toOneLine(data.id),
+    state: isHeld ? 'held' : 'warning',
+  })
+  const pieces: readonly Piece[] = [
+    { kind: 'text', text },
+    { kind: 'text', text: figuresOf(data) },
+    { kind: 'text', text: breakerAdvice[data.cause] },
+    ...(isHeld ? releasePieces(data, event.workspace_id) : []),
+  ]
+  return toAdministrators(read, event, title, pieces)
 }
 
 export async function buildReleaseNotices(
@@ -90,33 +99,9 @@ function figuresOf({ cause, messages, failures, percent, limit_percent: limit }:
   return `${failures.toLocaleString('en-US')} of ${count} messages ${end}: ${percent} percent. The limit is ${limit} percent.`
 }
 
-const advice: Readonly<Record<SendingData['cause'], string>> = {
-  bounces:
-    'Mailbox providers refuse all mail of senders who write to addresses that do not exist. The addresses that bounced are suppressed. Find out where these addresses come from, and write to no other address from that source until you have checked it.',
-  complaints:
-    'Mailbox providers refuse all mail of senders whom people report. The addresses that complained are suppressed. Write only to people who have asked for it, and make it easy to unsubscribe.',
-}
-
-function warnedPieces(data: SendingData): readonly Piece[] {
-  return [
-    {
-      kind: 'text',
-      text: `Posthorn still sends the mail of ${nameOf(data)}. If more of it fails, Posthorn will hold it.`,
-    },
-    { kind: 'text', text: figuresOf(data) },
-    { kind: 'text', text: advice[data.cause] },
-  ]
-}
-
-function heldPieces(data: SendingData, workspaceId: string): readonly Piece[] {
+function releasePieces(data: SendingData, workspaceId: string): readonly Piece[] {
   const id = toOneLine(data.id)
   return [
-    {
-      kind: 'text',
-      text: `Posthorn holds the mail of ${nameOf(data)}. No message is lost: Posthorn accepts messages and keeps them in the queue.`,
-    },
-    { kind: 'text', text: figuresOf(data) },
-    { kind: 'text', text: advice[data.cause] },
     {
       kind: 'text',
       text: 'Posthorn sends the mail when the figures are below the limits again, or when the owner, an admin or the operator releases it with one of these:',

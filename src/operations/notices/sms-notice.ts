@@ -11,6 +11,7 @@ import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'
+import { describeHeldCodes } from '../concerns/trouble-words.js'
 import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
@@ -31,8 +32,11 @@ export async function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHel
   const { workspace_id: workspaceId } = event
   if (!(await isNoticeDue(read, event, data.prefix))) return []
   const prefix = toOneLine(data.prefix)
-  const subject = `Verification codes to ${prefix} are held`
-  const pieces = buildPieces({ ...data, prefix }, workspaceId)
+  const { title: subject, text } = describeHeldCodes(
+    { ...data, prefix, from: Date.parse(data.held_at), until: Date.parse(data.until_at) },
+    formatTime,
+  )
+  const pieces = buildPieces({ ...data, prefix }, text, workspaceId)
   return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
@@ -43,20 +47,14 @@ async function isNoticeDue(read: Read, { seq, workspace_id: workspaceId, created
   return today.length < MAX_EVENTS && prefixes.size < MAX_NOTICES && !prefixes.has(prefix)
 }
 
-function buildPieces(data: SmsHeldData, workspaceId: string): readonly Piece[] {
-  const { prefix, sent, verified, min_verified_percent: percent } = data
+function buildPieces(data: SmsHeldData, text: string, workspaceId: string): readonly Piece[] {
+  const { prefix, min_verified_percent: percent } = data
   return [
+    { kind: 'text', text },
     {
       kind: 'text',
       text:
-        `Posthorn sends no verification codes to numbers that begin with ${prefix} from ` +
-        `${formatTime(Date.parse(data.held_at))} to ${formatTime(Date.parse(data.until_at))}. Other numbers still get codes.`,
-    },
-    {
-      kind: 'text',
-      text:
-        `Of ${sent} codes that were sent to such numbers in the hour before, ${verified} ` +
-        `${verified === 1 ? 'was' : 'were'} verified. The limit is ${percent} percent. ` +
+        `The limit is ${percent} percent. ` +
         'Either the messages do not reach the phones, or a program requests codes for numbers whose operators earn ' +
         'from each message.',
     },

@@ -17,6 +17,7 @@ import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webh
 import { readCursors } from '../../workspaces/webhooks/dispatch-records.js'
 import { EventPages } from '../../workspaces/webhooks/event-pages.js'
 import { type WebhookRef, webhookById } from '../../workspaces/webhooks/webhook-records.js'
+import { describeDisabledWebhook } from '../concerns/trouble-words.js'
 import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
@@ -49,32 +50,31 @@ export async function buildWebhookNotices(
   )
   if (earlier.length === MAX_NOTICES || earlier.some(({ data }) => data.webhook_id === id)) return []
   const origin = toOneLine(new URL(url).origin)
-  const cause =
-    reason === 'gone'
-      ? 'The endpoint answered 410 (Gone), which says that it no longer exists.'
-      : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
+  const { title: subject, text } = describeDisabledWebhook({
+    ...{ origin, reason },
+    since: since === null ? null : formatTime(Date.parse(since)),
+  })
   const from = await findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
-  const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
-  const subject = `The webhook at ${origin} was disabled`
+  const pieces = buildPieces({ id, origin, text, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
   return (await administratorsOf(read, { workspaceId })).map(({ email }) => ({ to: email, subject, pieces }))
 }
 
 interface NoticeText {
   readonly id: string
   readonly origin: string
-  readonly cause: string
+  readonly text: string
   readonly at: Timestamp
   readonly from: Timestamp
   /** The URL of the webhook in the API. */
   readonly resource: string
 }
 
-function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): readonly Piece[] {
+function buildPieces({ id, origin, text, at, from, resource }: NoticeText): readonly Piece[] {
   return [
-    { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
+    { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${text}` },
     {
       kind: 'text',
-      text: 'Posthorn delivers no events to it until you enable it again. When the endpoint works, send these requests:',
+      text: 'When the endpoint works, send these requests:',
     },
     {
       kind: 'list',

@@ -18,8 +18,7 @@ pre code { padding: 0; background: none; font-size: .8rem; }
 code { background: var(--shade); border-radius: 4px; padding: .1em .35em; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .75rem; }
 h2 { font-size: 1.25rem; margin: 3rem 0 .5rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
-h3 { font-size: 1rem; font-weight: 400; margin: 0; }
-h4 { font-size: .8rem; color: var(--soft); text-transform: uppercase; letter-spacing: .06em; margin: 1.25rem 0 .25rem; }
+h3 { font-size: .8rem; color: var(--soft); text-transform: uppercase; letter-spacing: .06em; margin: 1.25rem 0 .25rem; }
 .note { max-width: 30rem; margin: 12vh auto 0; padding: 0 1.25rem 3rem; }
 .note p.fault { color: var(--bad); border-left: 3px solid var(--bad); padding-left: .75rem; }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
@@ -33,24 +32,38 @@ button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4
   .docs { grid-template-columns: 17rem minmax(0, 1fr); }
   .docs > .index { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 2rem 0; margin-top: -2rem; }
 }
-.index input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
-.index label { display: block; margin: 0; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
-.index label::before { content: "\\25b8"; margin-right: .5rem; }
-.index input:checked + label::before { content: "\\25be"; }
-.index input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
-.index input:not(:checked) ~ nav { display: none; }
-nav { margin-top: 1rem; }
+.index form label { margin: 0 0 .25rem; }
+.index > input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
+.index > label { display: block; margin: 1rem 0 0; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
+.index > label::before { content: "\\25b8"; margin-right: .5rem; }
+.index > input:checked + label::before { content: "\\25be"; }
+.index > input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
+.index > input:not(:checked) ~ nav { display: none; }
 @media (min-width: 62rem) {
-  .index label, .index input { display: none; }
-  .index input:not(:checked) ~ nav { display: block; }
+  .index > label, .index > input { display: none; }
+  .index > input:not(:checked) ~ nav { display: block; margin-top: 1rem; }
 }
-nav ul { list-style: none; padding: 0; margin: .15rem 0 1rem; font-size: .875rem; }
-nav li a { display: block; padding: .1rem 0; text-decoration: none; color: var(--soft); }
-nav li a:hover { color: var(--accent); }
-nav b { font-size: .875rem; }
+nav ul { list-style: none; padding: .5rem .9rem; margin: 0; font-size: .9rem; }
+nav li a { display: block; padding: .15rem 0; text-decoration: none; color: var(--soft); }
+nav li a:hover, nav li a[aria-current] { color: var(--accent); }
+nav li a[aria-current] { font-weight: 600; }
+.operations { list-style: none; padding: 0; margin: .25rem 0 1rem; }
+.operations li { padding: .15rem 0; }
+.operations a { text-decoration: none; }
+.operation { margin: 2.5rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); }
+.operation h2 { font-size: 1.05rem; font-weight: 400; margin: 0 0 .5rem; padding: 0; border: 0; }
+.operation > details { margin: .4rem 0; }
+.samples { border: 0; margin: .75rem 0; padding: 0; min-width: 0; }
+.samples legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.samples input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
+.samples label { display: inline-block; margin: 0; padding: .3rem .8rem; border-radius: 6px 6px 0 0; font-weight: 400; color: var(--soft); cursor: pointer; }
+.samples input:checked + label { background: var(--shade); color: var(--ink); font-weight: 600; }
+.samples input:focus-visible + label { outline: 2px solid var(--accent); outline-offset: 2px; }
+.samples pre { display: none; margin: 0; border-radius: 0 6px 6px 6px; }
+.samples input:nth-of-type(1):checked ~ pre:nth-of-type(1), .samples input:nth-of-type(2):checked ~ pre:nth-of-type(2),
+.samples input:nth-of-type(3):checked ~ pre:nth-of-type(3), .samples input:nth-of-type(4):checked ~ pre:nth-of-type(4) { display: block; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .75rem 0; }
 summary { padding: .65rem .9rem; cursor: pointer; }
-summary h3 { display: inline; }
 details[open] > summary { border-bottom: 1px solid var(--line); }
 details > div { padding: .25rem .9rem 1rem; }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 700; font-size: .8rem; }

@@ -4,10 +4,9 @@
  */
 
 import { html } from '../../base/mail/markup.js'
-import { runOnce } from '../../base/platform/run-once.js'
 import type { AcceptDeps } from '../../workspaces/accounts/sessions/accept-invitation.js'
 import type { AppFile, AppFiles } from './app-files.js'
-import { renderDocsPage } from './docs-page.js'
+import { DocsPages } from './docs-pages.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
 import { type Page, renderNotePage, renderPage } from './layout.js'
 
@@ -48,7 +47,6 @@ mail. The folder <code>docs</code> of the program describes how to run the serve
 /** Leads from the root to the pages. It is relative, because a proxy may serve us below a path. */
 const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }
 
-const DOCS_PATH = '/ui/docs'
 /** Pages that are the same for every client. */
 const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
   ['/', startPageRedirect],
@@ -59,15 +57,14 @@ const ASSETS_PATH = '/ui/assets/'
 const INVITATION_PATH = '/ui/invitation'
 
 export class UiPages {
-  private readonly fixedPages: ReadonlyMap<string, () => Page>
+  private readonly fixedPages: ReadonlyMap<string, Page>
+  private readonly docs: DocsPages
 
   constructor(private readonly deps: UiPagesDeps) {
     const { buildDocument, files } = deps
     const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
-    this.fixedPages = new Map<string, () => Page>([
-      ...startPages.map(([path, page]) => [path, () => page] as const),
-      [DOCS_PATH, runOnce(() => renderDocsPage(buildDocument()))],
-    ])
+    this.fixedPages = new Map(startPages)
+    this.docs = new DocsPages(buildDocument)
   }
 
   findFile(path: string): AppFile | null {
@@ -77,15 +74,17 @@ export class UiPages {
   }
 
   find(path: string): { readonly form: boolean } | null {
-    return path === INVITATION_PATH ? { form: true } : this.fixedPages.has(path) ? { form: false } : null
+    if (path === INVITATION_PATH) return { form: true }
+    return this.fixedPages.has(path) || this.docs.has(path) ? { form: false } : null
   }
 
   /** Throws a Refusal. */
   async show(request: PageRequest): Promise<Page> {
-    const { path, form } = request
+    const { path, query, form } = request
     const { acceptDeps } = this.deps
-    const getPage = this.fixedPages.get(path)
-    if (getPage !== undefined) return getPage()
+    const page = this.fixedPages.get(path)
+    if (page !== undefined) return page
+    if (this.docs.has(path)) return this.docs.show(path, query)
     return form === null
       ? await renderInvitation(acceptDeps, request)
       : submitInvitation(acceptDeps, { ...request, form })

@@ -92,3 +92,33 @@ function saveBlob(blob: Blob, name: string): void {
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), KEEPS_FILE)
 }
+
+export interface PlainRequest {
+  readonly method: string
+  /** With the query. */
+  readonly path: `/v1/${string}`
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | FormData | null
+}
+
+export interface PlainAnswer {
+  readonly status: number
+  readonly type: string
+  /** JSON with one field on a line. Long bodies are cut. */
+  readonly text: string
+}
+
+/** Characters of an answer. */
+const MAX_ANSWER = 100_000
+
+/** Sends a request of the interface that a user wrote, in the chosen workspace. Refusals are answers too. */
+export async function sendPlain({ method, path, headers, body }: PlainRequest): Promise<PlainAnswer> {
+  const named = { ...headers, [WORKSPACE_HEADER]: workspace.value?.id ?? '' }
+  const response = await fetch(`${BASE_URL}${path}`, { method, headers: named, body }).catch(() => {
+    throw toNetworkError()
+  })
+  const type = response.headers.get('content-type') ?? ''
+  const text = await response.text()
+  const shown = type.startsWith('application/json') ? JSON.stringify(JSON.parse(text), null, 2) : text
+  return { status: response.status, type, text: shown.slice(0, MAX_ANSWER) }
+}

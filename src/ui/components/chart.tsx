@@ -1,4 +1,7 @@
-/** Lines over time. uPlot draws them, and is loaded when the first chart appears. A table below has the numbers. */
+/**
+ * Lines or stacked bars over time. uPlot draws them, and is loaded when the first chart appears. A table below has the
+ * numbers.
+ */
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/api-error.ts'
@@ -13,25 +16,37 @@ interface Series {
   readonly values: readonly number[]
 }
 
+interface Limit {
+  readonly name: string
+  readonly value: number
+}
+
 interface ChartProps {
   /** What the chart shows: `Emails by hour`. */
   readonly title: string
   /** ISO 8601 times, in order. */
   readonly times: readonly string[]
   readonly series: readonly Series[]
+  /** `bars` puts the series on top of each other, the first below. */
+  readonly kind?: 'lines' | 'bars'
+  /** Dashed lines across the chart. */
+  readonly limits?: readonly Limit[]
+  /** Numbers that only the table and the note at the pointer have. */
+  readonly others?: readonly Series[]
   readonly formatTime?: (iso: string) => string
   readonly formatValue?: (value: number) => string
 }
 
 export function Chart(props: ChartProps): VNode {
-  const { title, times, series, formatTime = formatDateTime, formatValue = formatNumber } = props
-  const plotted = { times, series, formatTime, formatValue }
+  const { title, times, series, kind = 'lines', limits = [], others = [] } = props
+  const { formatTime = formatDateTime, formatValue = formatNumber } = props
+  const plotted = { times, series, kind, limits, others, formatTime, formatValue }
   const place = useRef<HTMLDivElement>(null)
   const [error, setError] = useState<ApiError | null>(null)
-  useEffect(() => drawChart(place.current, plotted, setError), [JSON.stringify(times), JSON.stringify(series)])
+  useEffect(() => drawChart(place.current, plotted, setError), [JSON.stringify([times, series, kind, limits, others])])
   const columns = [
     { title: 'Time', show: (at: number) => formatTime(times[at] ?? '') },
-    ...series.map(({ name, values }) => ({
+    ...[...others, ...series].map(({ name, values }) => ({
       title: name,
       kind: 'number' as const,
       show: (at: number) => formatValue(values[at] ?? 0),
@@ -45,6 +60,11 @@ export function Chart(props: ChartProps): VNode {
           {series.map(({ name }, at) => (
             <li key={name} class={`chart-key chart-key-${at + 1}`}>
               {name}
+            </li>
+          ))}
+          {limits.map(({ name, value }) => (
+            <li key={name} class="chart-key chart-key-limit">
+              {formatValue(value)}: {name}
             </li>
           ))}
         </ul>

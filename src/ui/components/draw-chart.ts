@@ -2,9 +2,17 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
+interface PlotSeries {
+  readonly name: string
+  readonly values: readonly number[]
+}
+
 export interface PlotData {
   readonly times: readonly string[]
-  readonly series: readonly { readonly name: string; readonly values: readonly number[] }[]
+  readonly series: readonly PlotSeries[]
+  readonly kind: 'lines' | 'bars'
+  readonly limits: readonly { readonly value: number }[]
+  readonly others: readonly PlotSeries[]
   readonly formatTime: (iso: string) => string
   readonly formatValue: (value: number) => string
 }
@@ -33,36 +41,99 @@ export function createPlot(place: HTMLElement, data: PlotData): () => void {
 /** The opacity of the first line's color below the line. You can see the line where a second one covers it. */
 const FILL_ALPHA = '1c'
 
+type FindColor = (name: string) => string
+
 function drawPlot(place: HTMLElement, data: PlotData): uPlot {
-  const { times, series } = data
-  const color = (name: string): string => getComputedStyle(place).getPropertyValue(name).trim()
-  const lines = series.map(({ name }, at) => {
-    const stroke = color(`--series-${at + 1}`)
-    const fill = at === 0 ? { fill: `${stroke}${FILL_ALPHA}` } : {}
-    return { label: name, stroke, width: 2, points: { show: times.length < 2 }, ...fill }
-  })
+  const { times, kind, limits } = data
+  const color: FindColor = (name) => getComputedStyle(place).getPropertyValue(name).trim()
+  const least = Math.max(isWhole(data) ? 1 : 0.001, ...limits.map(({ value }) => value))
   const options: uPlot.Options = {
     width: place.clientWidth,
     height: HEIGHT,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-    axes: buildAxes(place, color),
-    series: [{}, ...lines],
-    plugins: [createTip(data)],
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    scales: {
+      // Half a bar stands out at each end.
+      x: kind === 'bars' ? { range: (_, first, last) => [first - HALF_DAY, last + HALF_DAY] } : {},
+      y: { range: (_, __, most) => [0, Math.max(least, most) * 1.1] },
+    },
+    axes: buildAxes(place, color, data),
+    series: [{}, ...(kind === 'bars' ? buildBars(data, color) : buildLines(data, color))],
+    plugins: [createTip(data), createLimits(data, color)],
   }
   const xs = times.map((at) => new Date(at).getTime() / 1_000)
-  return new uPlot(options, [xs, ...series.map(({ values }) => [...values])], place)
+  return new uPlot(options, [xs, ...(kind === 'bars' ? stackValues(data) : listValues(data))], place)
 }
 
+/** Counts are whole numbers. Shares are not, and an axis of them needs finer steps. */
+function isWhole({ series, limits }: PlotData): boolean {
+  return limits.length === 0 && series.every(({ values }) => values.every(Number.isInteger))
+}
+
+function buildLines({ times, series }: PlotData, color: FindColor): uPlot.Series[] {
+  return series.map(({ name }, at) => {
+    const stroke = color(`--series-${at + 1}`)
+    const fill = at === 0 ? { fill: `${stroke}${FILL_ALPHA}` } : {}
+    return { label: name, stroke, width: 2, points: { show: times.length < 2 }, ...fill }
+  })
+}
+
+function listValues({ series }: PlotData): number[][] {
+  return series.map(({ values }) => [...values])
+}
+
+/** The sum of all series is drawn first, and the lowest bar last, over the others. */
+function buildBars({ series }: PlotData, color: FindColor): uPlot.Series[] {
+  const { bars } = uPlot.paths
+  const paths = bars === undefined ? {} : { paths: bars({ size: [0.7, MAX_BAR] }) }
+  return series
+    .map(({ name }, at) => ({
+      ...{ label: name, fill: color(`--series-${at + 1}`), width: 0, points: { show: false } },
+      ...paths,
+    }))
+    .toReversed()
+}
+
+function stackValues({ times, series }: PlotData): number[][] {
+  const sums: number[] = times.map(() => 0)
+  const stacked = series.map(({ values }) => {
+    for (const at of sums.keys()) sums[at] = (sums[at] ?? 0) + (values[at] ?? 0)
+    return [...sums]
+  })
+  return stacked.toReversed()
+}
+
+/** Draws a dashed line across the plot for each limit. */
+function createLimits({ limits }: PlotData, color: FindColor): uPlot.Plugin {
+  const draw = ({ ctx, bbox, valToPos }: uPlot): void => {
+    ctx.save()
+    ctx.strokeStyle = color('--bad')
+    ctx.lineWidth = devicePixelRatio
+    ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio])
+    for (const { value } of limits) {
+      const y = Math.round(valToPos(value, 'y', true))
+      ctx.beginPath()
+      ctx.moveTo(bbox.left, y)
+      ctx.lineTo(bbox.left + bbox.width, y)
+      ctx.stroke()
+    }
+    ctx.restore()
+  }
+  return { hooks: { draw } }
+}
+
+/** CSS pixels. */
+const MAX_BAR = 40
 /** Seconds. */
 const DAY = 86_400
+const HALF_DAY = DAY / 2
 const dayName = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const hourName = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
-/** Distances between the grid lines of whole numbers. */
-const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
+/** Distances between the grid lines. */
+const steps = Array.from({ length: 14 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** (power - 4))).flat()
+const wholeSteps = steps.filter((step) => step >= 1)
 
-function buildAxes(place: HTMLElement, color: (name: string) => string): uPlot.Axis[] {
+function buildAxes(place: HTMLElement, color: FindColor, data: PlotData): uPlot.Axis[] {
   const common = {
     stroke: color('--soft'),
     grid: { stroke: color('--line'), width: 1 },
@@ -73,7 +144,7 @@ function buildAxes(place: HTMLElement, color: (name: string) => string): uPlot.A
     at.map((second) => (distance < DAY ? hourName : dayName).format(second * 1_000))
   return [
     { ...common, size: 30, space: 64, values: nameTimes },
-    { ...common, size: 56, incrs: wholeSteps },
+    { ...common, size: 56, incrs: isWhole(data) ? wholeSteps : steps, values: (_, at) => at.map(data.formatValue) },
   ]
 }
 
@@ -96,14 +167,18 @@ function createTip(data: PlotData): uPlot.Plugin {
   return { hooks: { init: ({ over }) => over.append(tip), setCursor: move } }
 }
 
-function writeTip({ times, series, formatTime, formatValue }: PlotData, at: number): HTMLElement[] {
+function writeTip({ times, series, others, formatTime, formatValue }: PlotData, at: number): HTMLElement[] {
   const title = document.createElement('strong')
   title.textContent = formatTime(times[at] ?? '')
-  const lines = series.map(({ name, values }, place) => {
+  const write = ({ name, values }: PlotSeries, className: string): HTMLElement => {
     const line = document.createElement('span')
-    line.className = `chart-key chart-key-${place + 1}`
+    line.className = className
     line.textContent = `${name} ${formatValue(values[at] ?? 0)}`
     return line
-  })
-  return [title, ...lines]
+  }
+  return [
+    title,
+    ...others.map((one) => write(one, '')),
+    ...series.map((one, place) => write(one, `chart-key chart-key-${place + 1}`)),
+  ]
 }

@@ -45,6 +45,13 @@ export function formatPercent(share: number): string {
   return percent.format(share)
 }
 
+const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
+
+/** Formats a share of which a tenth of a percent is much. */
+export function formatSmallPercent(share: number): string {
+  return smallPercent.format(share)
+}
+
 const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
   ['day', 86_400],
   ['hour', 3_600],

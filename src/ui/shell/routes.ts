@@ -10,6 +10,7 @@ import { emailRoutes } from '../pages/emails/routes.ts'
 import { exportRoutes } from '../pages/exports/routes.ts'
 import { helpRoutes } from '../pages/help/routes.ts'
 import { inboundRoutes } from '../pages/inbound/routes.ts'
+import { interfaceRoutes } from '../pages/interface/routes.ts'
 import { keyRoutes } from '../pages/keys/routes.ts'
 import { memberRoutes } from '../pages/members/routes.ts'
 import { metricRoutes } from '../pages/metrics/routes.ts'
@@ -39,5 +40,6 @@ export const routes: readonly PageRoute[] = [
   ...auditLogRoutes,
   ...accountRoutes,
   ...helpRoutes,
+  ...interfaceRoutes,
   ...operatorRoutes,
 ]

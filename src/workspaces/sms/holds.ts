@@ -123,7 +123,7 @@ export async function listHolds(read: Read, now: number, limit = MAX_HOLDS): Pro
 export const holdsOfWorkspace = prepareRead<{ workspaceId: string; now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_holds')
-    .select(['prefix', 'until_at'])
+    .select(['prefix', 'held_at', 'until_at', 'sent', 'verified'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('until_at', '>', slot('now'))
     .where('released_at', 'is', null)

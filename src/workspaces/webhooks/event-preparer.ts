@@ -8,8 +8,7 @@
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { freeMemory } from '../../base/platform/memory/free-memory.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
-import { parseJson } from '../../base/storage/tables/columns.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
 import { inboundById, readInboundRaw } from '../../records/messages/inbound/inbound-email.js'
 import {
@@ -20,6 +19,7 @@ import {
 } from '../../records/messages/inbound/inbound-links.js'
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
 import type { MessageReader } from '../../records/messages/mime/mime-parts.js'
+import { findEmailFacts } from './email-facts.js'
 import { EventData } from './formats/event-data.js'
 import type { DeliveredEvent, EmailFacts } from './formats/event-format.js'
 import { isKnownType, needsEmail, needsMessage } from './formats/formats.js'
@@ -53,14 +53,6 @@ const LARGE_SIZE = 262_144
 
 const keep = (): void => undefined
 
-const factsOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('emails')
-    .select(['message_id', 'from_email', 'to_emails', 'subject', 'tags', 'size', 'opened_at'])
-    .where('id', '=', slot('id'))
-    .where('workspace_id', '=', slot('workspaceId')),
-)
-
 export class EventPreparer {
   private readonly turns = new MessageTurns()
 
@@ -77,14 +69,8 @@ export class EventPreparer {
       if (needsMessage(format, content)) return this.prepareMessage(webhook, linked)
       return { kind: 'prepared', event: linked, email: null, body: null, release: keep }
     }
-    const email = needsEmail(format) ? await this.findEmail(webhook.workspace_id, event.data) : null
+    const email = needsEmail(format) ? await findEmailFacts(this.deps.read, webhook.workspace_id, event.data) : null
     return { kind: 'prepared', event, email, body: null, release: keep }
-  }
-
-  private async findEmail(workspaceId: string, data: string): Promise<EmailFacts | null> {
-    const [found] = await factsOfEmail(this.deps.read, { workspaceId, id: new EventData(data).text('email_id') })
-    if (found === undefined) return null
-    return { ...found, tags: parseJson(found.tags), to_emails: parseJson(found.to_emails) }
   }
 
   /** The links are valid from each attempt, so that those of a retry are not expired. */

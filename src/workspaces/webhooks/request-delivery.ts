@@ -117,7 +117,7 @@ export async function replayDelivery(
   throw buildEventGone(eventId)
 }
 
-function buildDeliveryNotFound(id: string): Refusal {
+export function buildDeliveryNotFound(id: string): Refusal {
   return new Refusal('not-found', `no such delivery: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 

@@ -38,21 +38,23 @@ const webhook = record(
     updated_at: timestamp,
     last_delivery: nullable(record({ status, at: timestamp, response_status: nullable(integer) })),
   },
-  { disabled_reason: nullable(equals('gone', 'failing')) },
+  { disabled_reason: nullable(equals('gone', 'failing')), failing_since: nullable(timestamp) },
 )
-const delivery = record(
-  {
-    id: uuid,
-    event_id: matches(new RegExp(`^evt_${form}`)),
-    type: text,
-    status,
-    attempts: integer,
-    next_attempt_at: nullable(timestamp),
-    response_status: nullable(integer),
-    response_body: nullable(text),
-    created_at: timestamp,
-    delivered_at: nullable(timestamp),
-  },
+const ofDelivery = {
+  id: uuid,
+  event_id: matches(new RegExp(`^evt_${form}`)),
+  type: text,
+  status,
+  attempts: integer,
+  next_attempt_at: nullable(timestamp),
+  response_status: nullable(integer),
+  response_body: nullable(text),
+  created_at: timestamp,
+  delivered_at: nullable(timestamp),
+}
+const delivery = record(ofDelivery, { error: nullable(text) })
+const shownDelivery = record(
+  { ...ofDelivery, request: nullable(record({ content_type: text, body: text })) },
   { error: nullable(text) },
 )
 
@@ -260,6 +262,27 @@ const deliveries: readonly Row[] = [
         id: '{webhook}',
         query: { limit: '101' },
         refused: { code: 'validation_error', fields: ['limit'] },
+      },
+      unknown(),
+      foreign(),
+    ],
+  },
+  {
+    row: 'GET /v1/webhooks/:id/deliveries/:deliveryId',
+    who: readsSettings,
+    cases: [
+      {
+        says: 'with the body of its requests',
+        request: 'GET /v1/webhooks/:id/deliveries/{delivery}',
+        id: '{webhook}',
+        shape: shownDelivery,
+        holds: { id: '{delivery}', type: 'webhook.test', 'request.content_type': 'application/json' },
+      },
+      {
+        says: 'an unknown delivery',
+        request: 'GET /v1/webhooks/:id/deliveries/{unknown}',
+        id: '{webhook}',
+        refused: { code: 'not_found', id: '{unknown}' },
       },
       unknown(),
       foreign(),

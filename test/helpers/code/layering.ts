@@ -40,7 +40,7 @@ const floors: readonly (readonly string[])[] = [
     'outbound/breaker',
   ],
   ['outbound/delivery'],
-  ['inbound/forwarding'],
+  ['inbound/forwarding', 'operations/concerns'],
   ['inbound/receiving', 'outbound/sending'],
   ['outbound/broadcasts', 'operations/doctor', 'operations/monitoring', 'operations/notices', 'operations/upkeep'],
   ['servers/smtp', 'servers/api', 'servers/dns', 'servers/pages'],

@@ -110,22 +110,36 @@ function harmless(t: Test, answer: RestAnswer): void {
   })
 }
 
-t.test('the documentation names every endpoint, its fields and its codes', async (t) => {
+/** The pages of all resources, which the first page of the documentation links to. */
+async function readDocs(app: TestDaemon): Promise<readonly RestAnswer[]> {
+  const home = await page(app, '/ui/docs')
+  const links = parsePage(home.text).attributes.flatMap(([name, value]) =>
+    name === 'href' && /^docs\/[a-z-]+$/.test(value) ? [value] : [],
+  )
+  return [home, ...(await Promise.all([...new Set(links)].map((link) => page(app, `/ui/${link}`))))]
+}
+
+t.test('the documentation has a page for each resource, with every endpoint, its fields and its codes', async (t) => {
   const app = await testDaemon(t)
-  const docs = await page(app, '/ui/docs')
-  t.equal(docs.status, 200)
-  harmless(t, docs)
-  const { text, attributes } = parsePage(docs.text)
-  const ids = attributes.filter(([name]) => name === 'id').map(([, value]) => value)
-  t.equal(new Set(ids).size, ids.length)
-  const jumps = attributes.flatMap(([name, value]) =>
-    name === 'href' && value.startsWith('#') ? [value.slice(1)] : [],
-  )
-  t.same(
-    jumps.filter((id) => !ids.includes(id)),
-    [],
-    'every jump has its place',
-  )
+  const all = await readDocs(app)
+  t.ok(all.length > 15)
+  for (const docs of all) {
+    t.equal(docs.status, 200)
+    harmless(t, docs)
+    const { attributes } = parsePage(docs.text)
+    const ids = attributes.filter(([name]) => name === 'id').map(([, value]) => value)
+    t.equal(new Set(ids).size, ids.length)
+    const jumps = attributes.flatMap(([name, value]) =>
+      name === 'href' && value.startsWith('#') ? [value.slice(1)] : [],
+    )
+    t.same(
+      jumps.filter((id) => !ids.includes(id)),
+      [],
+      'every jump has its place',
+    )
+  }
+  const html = all.map(({ text }) => text).join('\n')
+  const { text } = parsePage(html)
   for (const { method, path } of app.daemon.routes) {
     const shown = `/v1${path.replace(/:(\w+)/g, '{$1}')}`
     t.ok(text.includes(`${method}${shown}`), `${method} ${path}`)
@@ -143,7 +157,7 @@ t.test('the documentation names every endpoint, its fields and its codes', async
     t.ok(text.includes(word), word)
   }
   t.notMatch(text, /undefined|\[object|NaN|-9007/)
-  const rows = docs.text.split('<tr>').map((row) => parsePage(row).text.trim())
+  const rows = html.split('<tr>').map((row) => parsePage(row).text.trim())
   const rowOf = (start: string): string | undefined => rows.find((row) => row.startsWith(start))
   t.match(rowOf('limitinteger, query'), /From 1 to 100\./, 'bounds of parameters')
   t.match(rowOf('scopeslist of string'), /"full", "send", "read"/, 'words of a list')
@@ -158,10 +172,29 @@ t.test('the documentation names every endpoint, its fields and its codes', async
     `-F 'file=@FILE'`,
     '"subject": "Your bill"',
     '"dkim_keys": [',
+    'await fetch(',
+    'requests.request(',
+    'curl_setopt_array(',
   ]) {
     t.ok(text.includes(sample), sample)
   }
-  t.match(docs.text, /<input type="checkbox" id="index"><label for="index">/, 'the index folds without a script')
+  t.match(html, /<input type="checkbox" id="index"><label for="index">/, 'the index folds without a script')
+  t.ok(html.includes('href="../try/'), 'an operation leads to its trial')
+})
+
+t.test('the documentation is searched without a script', async (t) => {
+  const app = await testDaemon(t)
+  const search = async (words: string) => page(app, `/ui/docs?q=${encodeURIComponent(words)}`)
+  const found = await search('REPLAY range')
+  harmless(t, found)
+  t.match(parsePage(found.text).text, /1 operation has these words\./)
+  t.match(found.text, /href="docs\/webhooks#\w+"/)
+  t.match(parsePage((await search('scheduled_for')).text).text, /POST\s*\/v1\/emails/, 'by a field of the request')
+  const hostile = await search('"><script>alert(1)</script>')
+  harmless(t, hostile)
+  t.match(parsePage(hostile.text).text, /No operation has all these words\./)
+  t.equal((await search(' ')).text, (await page(app, '/ui/docs')).text)
+  t.notMatch((await page(app, '/ui/docs/nothing')).text, 'aria-label="Resources"')
 })
 
 t.test('the address of the service leads browsers to its pages, and programs get the usual answer', async (t) => {

@@ -80,7 +80,9 @@ async function checkEventLoop({ config, clock }: CheckDeps): Promise<readonly Ju
 export function judgeEventLoop({
   event_loop_delay_ms: { p50, p99, max },
   rates: { main_thread_load: load },
-}: Pick<DaemonStatus, 'event_loop_delay_ms' | 'rates'>): Judgement {
+}: Pick<DaemonStatus, 'event_loop_delay_ms'> & {
+  readonly rates: Pick<DaemonStatus['rates'], 'main_thread_load'>
+}): Judgement {
   const subject = 'main thread'
   const text = `it was busy for ${Math.round(load * 100)} % of the last full minute, or of the time since the start; half of its delays took at most ${p50} ms, 99 % at most ${p99} ms, the longest ${max} ms`
   const remedy: Remedy = [

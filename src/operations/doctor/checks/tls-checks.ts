@@ -27,6 +27,10 @@ export const tlsChecks: readonly Check[] = [
   { name: 'tls-served', summary: 'the daemon serves the certificate that is on disk', run: checkServed },
 ]
 
+interface CertificateDeps extends Pick<CheckDeps, 'read'> {
+  readonly config: Pick<Config, 'tls' | 'service'>
+}
+
 /** The certificate that listeners serve to clients that ask for no other name. */
 interface DefaultCertificate {
   /** The file, or how the place in the database is called. */
@@ -36,10 +40,7 @@ interface DefaultCertificate {
   readonly read: () => Promise<string>
 }
 
-export async function findDefault({
-  config: { tls, service },
-  read,
-}: Pick<CheckDeps, 'config' | 'read'>): Promise<DefaultCertificate> {
+export async function findDefault({ config: { tls, service }, read }: CertificateDeps): Promise<DefaultCertificate> {
   const { cert_file: certFile, key_file: keyFile } = tls
   const readFiles = (cert: string, key: string) => async () => (await readTlsFiles(cert, key)).cert
   if (certFile !== null && keyFile !== null) {
@@ -72,6 +73,15 @@ async function checkCertificate(deps: CheckDeps): Promise<readonly Judgement[]> 
     if (origin === 'self-signed') return [good(file, 'there is no certificate yet: the first start makes one')]
     return [failure(file, errorMessageOf(error), ['see tls.cert_file and tls.key_file', 'posthorn check'])]
   }
+}
+
+/** Judges the end of a certificate that is served now, as the check `tls` does. */
+export async function judgeServedDays(
+  deps: CertificateDeps & Pick<CheckDeps, 'clock'>,
+  served: string,
+): Promise<Judgement> {
+  const { file, origin } = await findDefault(deps)
+  return judgeDays(file, parseChain(served), deps.clock(), renewalOf(origin, deps.config.service.hostname))
 }
 
 const PEM_END = '-----END CERTIFICATE-----'

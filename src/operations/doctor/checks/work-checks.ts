@@ -49,7 +49,7 @@ export function judgeWebhooks({
   failing,
   behind,
 }: Awaited<ReturnType<typeof readWebhookBacklog>>): Judgement {
-  const text = `enabled webhooks: ${webhooks}, of which ${failing} fail; the slowest is ${behind} ${behind === 1 ? 'event' : 'events'} behind`
+  const text = `${failing} of ${webhooks} that are enabled fail; the slowest is ${behind} ${behind === 1 ? 'event' : 'events'} behind`
   if (failing === 0 && behind <= MAX_BEHIND) return good('webhooks', text)
   return warning('webhooks', text, [
     "journalctl -u posthorn --grep='a webhook'",

@@ -14,7 +14,14 @@ import { recordEvent } from '../../../records/events/event-log.js'
 import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
 import { type Comparison, compareFindings, type StoredFinding } from '../compare-findings.js'
 import { countStates, type Finding } from '../finding.js'
-import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from '../findings-store.js'
+import {
+  type DoctorRun,
+  listUnanswered,
+  readFindings,
+  readLastRun,
+  storeFindings,
+  storeRun,
+} from '../findings-store.js'
 
 /** Milliseconds between two notices. They are less than a day, because a run is not at the same second each day. */
 const NOTICE_INTERVAL = 23 * 3_600_000
@@ -66,7 +73,8 @@ function describeRun(
   due: readonly StoredFinding[],
   now: number,
 ): DoctorRun {
-  return { at: now, noticedAt: due.length > 0 ? now : noticedAt, totals: countStates(findings) }
+  const counts = { totals: countStates(findings), unanswered: listUnanswered(findings) }
+  return { at: now, noticedAt: due.length > 0 ? now : noticedAt, ...counts }
 }
 
 interface Found {

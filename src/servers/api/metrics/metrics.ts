@@ -8,6 +8,7 @@ import { readEmailMetrics } from '../../../records/metrics/email-metrics.js'
 import { ratesOf, summarize } from '../../../records/metrics/summary.js'
 import { groupings } from '../../../records/metrics/time-series.js'
 import { findTimeZone, type OffsetAt, utc } from '../../../records/metrics/time-zone.js'
+import type { Window } from '../../../records/metrics/window.js'
 import { recipientCounts } from '../emails/email-record.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp } from '../http/input/values.js'
@@ -48,7 +49,9 @@ const metrics = z
         end: timestamp,
         days: z.int().meta({ example: 30 }),
       })
-      .meta({ description: 'From `start` until before `end`: the window in whole quarters of an hour.' }),
+      .meta({
+        description: 'From `start` until before `end`: the window in whole quarters of an hour, and up to now.',
+      }),
     summary: z.strictObject({
       total: countLike(1250).meta({
         description: 'Emails that were made in the window, cancelled and scheduled ones too.',
@@ -112,7 +115,11 @@ export function metricsRoute({ read }: { readonly read: Read }): Route {
       const request = { workspaceId, domain, tag, window, grouping, offsetAt: tz }
       const { sums, series } = await readEmailMetrics(read, request)
       const summary = summarize(sums)
-      const period = { start: formatTimestamp(window.start), end: formatTimestamp(window.end), days: window.days }
+      const period = {
+        start: formatTimestamp(window.start),
+        end: formatTimestamp(endOf(window, now)),
+        days: window.days,
+      }
       return json(200, {
         period,
         summary,
@@ -122,6 +129,11 @@ export function metricsRoute({ read }: { readonly read: Read }): Route {
       })
     },
   })
+}
+
+/** A window in whole quarters of an hour may end after now, but counts nothing that is still to come. */
+function endOf({ start, end }: Window, now: number): number {
+  return now > start && now < end ? now : end
 }
 
 /** The name and the value may contain colons. */

@@ -4,11 +4,14 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { findingStates } from '../../../operations/doctor/finding.js'
 import { readAllFindings, readRunsOfAll } from '../../../operations/doctor/findings-store.js'
+import { concernList, showConcerns } from '../concerns/concern-view.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
+import type { ServiceConcernReader } from './service-concerns.js'
 
 export interface DoctorRouteDeps {
+  readonly serviceConcerns: Pick<ServiceConcernReader, 'read'>
   /** Runs all checks and stores what they find. */
   readonly runDoctor: () => Promise<unknown>
 }
@@ -37,9 +40,36 @@ const doctorView = z
   })
   .meta({ id: 'DoctorFindings' })
 
-export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly read: Read }): readonly Route[] {
+const serviceConcerns = z
+  .strictObject({
+    checked_at: timestamp.nullable().meta({ description: 'When all checks ran last. Null: there was no run yet.' }),
+    passed: z.int().meta({ description: 'Results of that run that are all right.', example: 52 }),
+    concerns: concernList,
+  })
+  .meta({ id: 'ServiceConcerns' })
+
+export function doctorRoutes({
+  read,
+  runDoctor,
+  serviceConcerns: reader,
+}: DoctorRouteDeps & { readonly read: Read }): readonly Route[] {
   const answers = { 200: { description: 'The last runs, and what is wrong since then.', schema: doctorView } }
   return [
+    sessionRoute({
+      method: 'GET',
+      path: '/operator/concerns',
+      area: 'operator',
+      tag,
+      summary: 'Show what of the service needs attention',
+      description: 'What the daily checks found, replaced by what the same checks find now where that is known.',
+      answers: { 200: { description: 'The list.', schema: serviceConcerns } },
+      refusals: [],
+      run: async () => {
+        const { concerns, run } = await reader.read()
+        const checkedAt = run.at === 0 ? null : iso(run.at)
+        return json(200, { checked_at: checkedAt, passed: run.totals.ok, concerns: showConcerns(concerns) })
+      },
+    }),
     sessionRoute({
       method: 'GET',
       path: '/operator/doctor',

@@ -1,5 +1,6 @@
 /** GET /ui/api/metrics/daily: what plots show, the emails of each day by what happened to them. */
 import { z } from 'zod'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { readDailyMetrics } from '../../../records/metrics/daily-metrics.js'
 import { utc } from '../../../records/metrics/time-zone.js'
@@ -17,6 +18,7 @@ const query = z.strictObject({
 })
 
 const count = z.int().min(0)
+const percent = z.number().meta({ example: 5 })
 
 const days = z
   .strictObject({
@@ -32,10 +34,18 @@ const days = z
         clicked: count.meta({ description: 'Emails in which persons clicked a link.' }),
       }),
     ),
+    limits: z
+      .strictObject({ bounce_warn_percent: percent, bounce_hold_percent: percent })
+      .meta({ description: 'The shares from which the circuit breaker warns and holds mail.' }),
   })
   .meta({ id: 'DailyMetrics' })
 
-export function dailyMetricsRoute({ read }: { readonly read: Read }): Route {
+interface DailyDeps {
+  readonly read: Read
+  readonly settings: ReadSettings
+}
+
+export function dailyMetricsRoute({ read, settings }: DailyDeps): Route {
   return route({
     method: 'GET',
     path: '/metrics/daily',
@@ -48,7 +58,9 @@ export function dailyMetricsRoute({ read }: { readonly read: Read }): Route {
     refusals: [],
     run: async ({ principal: { workspaceId }, now, query: { tz: offsetAt = utc, domain, tag, ...time } }) => {
       const window = windowOf(time, now)
-      return json(200, { data: await readDailyMetrics(read, { workspaceId, domain, tag, window, offsetAt }) })
+      const data = await readDailyMetrics(read, { workspaceId, domain, tag, window, offsetAt })
+      const { bounce_warn_percent, bounce_hold_percent } = settings().limits.breaker
+      return json(200, { data, limits: { bounce_warn_percent, bounce_hold_percent } })
     },
   })
 }

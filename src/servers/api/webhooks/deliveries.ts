@@ -4,6 +4,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { listDeliveries } from '../../../workspaces/webhooks/delivery-list.js'
+import { readDelivery } from '../../../workspaces/webhooks/delivery-payload.js'
 import { isKnownType } from '../../../workspaces/webhooks/formats/formats.js'
 import { replayRange } from '../../../workspaces/webhooks/replay-range.js'
 import { replayDelivery, requestTest } from '../../../workspaces/webhooks/request-delivery.js'
@@ -12,13 +13,13 @@ import { json } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { moment } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
-import { delivery, eventTypeList, requestedDelivery, toDeliveryResource } from './webhook-fields.js'
+import { delivery, eventTypeList, requestedDelivery, shownDelivery, toDeliveryResource } from './webhook-fields.js'
 import { refOfCall, type WebhookDeps } from './webhooks.js'
 
 const tag = 'Webhooks'
 
 export function deliveryRoutes(deps: WebhookDeps): readonly Route[] {
-  return [listRoute(deps), testRoute(deps), replayRoute(deps), replayRangeRoute(deps)]
+  return [listRoute(deps), showRoute(deps), testRoute(deps), replayRoute(deps), replayRangeRoute(deps)]
 }
 
 const listQuery = z.strictObject({
@@ -47,6 +48,25 @@ function listRoute({ read }: WebhookDeps): Route {
         200,
         buildPage(rows, limit, toDeliveryResource, ({ id }) => id),
       )
+    },
+  })
+}
+
+function showRoute({ read }: WebhookDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/webhooks/:id/deliveries/:deliveryId',
+    area: 'admin-read',
+    tag,
+    summary: 'Show a delivery with the body of its requests',
+    description: 'Bodies are not stored: this one is made again from the event.',
+    params: { deliveryId: 'Id of the delivery.' },
+    answers: { 200: { description: 'The delivery.', schema: shownDelivery } },
+    refusals: ['webhook_not_found', 'not_found'],
+    run: async (call) => {
+      const { delivery: found, request } = await readDelivery(read, refOfCall(call), call.params['deliveryId'] ?? '')
+      const shown = request === null ? null : { content_type: request.contentType, body: request.body }
+      return json(200, { ...toDeliveryResource(found), request: shown })
     },
   })
 }

@@ -149,6 +149,10 @@ export const webhook = z
         'Why the service disabled it: `gone`, the endpoint answered 410; `failing`, three days without a success.',
       example: null,
     }),
+    failing_since: timestamp.nullable().meta({
+      description: 'The time from which every attempt failed; null: the last one succeeded, or there was none.',
+      example: null,
+    }),
     updated_at: timestamp,
     last_delivery: z
       .strictObject({
@@ -164,24 +168,40 @@ export const deletedWebhook = goneSchema('webhook', webhookId)
 export const rotatedSecret = z.strictObject({ signing_secret: signingSecret })
 export const requestedDelivery = z.strictObject({ delivery_id: uuid })
 
-export const delivery = z
+const deliveryFields = {
+  id: uuid,
+  event_id: eventId,
+  type: z.string().meta({ description: 'Type of the event, or `webhook.test`.', example: 'email.delivered' }),
+  status: deliveryStatus,
+  attempts: z.int(),
+  next_attempt_at: timestamp.nullable(),
+  response_status: z.int().nullable().meta({ example: 200 }),
+  response_body: z.string().nullable().meta({ description: 'Its first 4 KB.', example: 'ok' }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the last attempt failed; null if it succeeded.', example: null }),
+  created_at: timestamp,
+  delivered_at: timestamp.nullable(),
+}
+
+export const delivery = z.strictObject(deliveryFields).meta({ id: 'WebhookDelivery' })
+
+export const shownDelivery = z
   .strictObject({
-    id: uuid,
-    event_id: eventId,
-    type: z.string().meta({ description: 'Type of the event, or `webhook.test`.', example: 'email.delivered' }),
-    status: deliveryStatus,
-    attempts: z.int(),
-    next_attempt_at: timestamp.nullable(),
-    response_status: z.int().nullable().meta({ example: 200 }),
-    response_body: z.string().nullable().meta({ description: 'Its first 4 KB.', example: 'ok' }),
-    error: z
-      .string()
+    ...deliveryFields,
+    request: z
+      .strictObject({
+        content_type: z.string().meta({ example: 'application/json' }),
+        body: z.string().meta({ example: '{"id":"evt_1","type":"email.delivered","data":{}}' }),
+      })
       .nullable()
-      .meta({ description: 'Why the last attempt failed; null if it succeeded.', example: null }),
-    created_at: timestamp,
-    delivered_at: timestamp.nullable(),
+      .meta({
+        description:
+          'The body of its requests, made again from the event and the present format: without links that expire, and without a valid signature in it. Null: the event is older than `retention.events`, or the body is a received message.',
+      }),
   })
-  .meta({ id: 'WebhookDelivery' })
+  .meta({ id: 'ShownWebhookDelivery' })
 
 type CommonFields = Pick<z.output<typeof webhook>, keyof typeof common>
 
@@ -212,6 +232,7 @@ export function toWebhookResource(row: Webhook, last: LastAttempt | undefined): 
     enabled: row.enabled === 1,
     status: row.enabled === 1 ? 'enabled' : 'disabled',
     disabled_reason: row.disabled_reason,
+    failing_since: isoOrNull(row.failing_since),
     updated_at: iso(row.updated_at),
     last_delivery:
       lastAt === null || lastStatus === null

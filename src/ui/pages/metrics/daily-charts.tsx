@@ -4,10 +4,11 @@ import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { Chart } from '../../components/chart.tsx'
 import { readNow } from '../../components/clock.ts'
-import { formatDay } from '../../components/format.ts'
+import { formatDay, formatPercent, formatSmallPercent } from '../../components/format.ts'
 import './daily-charts.css'
 
-export type Day = components['schemas']['DailyMetrics']['data'][number]
+type DailyMetrics = components['schemas']['DailyMetrics']
+type Day = DailyMetrics['data'][number]
 
 export interface MetricsQuery {
   /** ISO 8601. */
@@ -30,46 +31,79 @@ export function startOfDays(count: number): string {
   return at.toISOString()
 }
 
-export async function loadDays(query: MetricsQuery): Promise<readonly Day[]> {
+export function loadDays(query: MetricsQuery): Promise<DailyMetrics> {
   const params = { query: { ...query, tz: findZone() } }
-  return (await unwrap(sessionApi.GET('/ui/api/metrics/daily', { params }))).data
+  return unwrap(sessionApi.GET('/ui/api/metrics/daily', { params }))
 }
 
-type Count = Exclude<keyof Day, 'date'>
-
-const delivery: readonly (readonly [Count, string])[] = [
-  ['sent', 'Sent'],
-  ['delivered', 'Delivered'],
-  ['bounced', 'Bounced'],
-  ['complained', 'Complained'],
-]
-const reading: readonly (readonly [Count, string])[] = [
-  ['opened', 'Opened'],
-  ['clicked', 'Clicked'],
-]
-
-export function DailyCharts({ days }: { readonly days: readonly Day[] }): VNode {
+export function DailyCharts({ data, limits }: DailyMetrics): VNode {
+  const rates = chooseRates(data, limits)
   return (
     <div class="daily-charts">
-      <DailyChart title="Sent mail by day" days={days} counts={delivery} />
-      <DailyChart title="Opened and clicked mail by day" days={days} counts={reading} />
+      <PartsChart days={data} />
+      {rates.map((rate) => (
+        <Chart key={rate.title} times={listTimes(data)} formatTime={formatDay} formatValue={formatPercent} {...rate} />
+      ))}
     </div>
   )
 }
 
-interface DailyChartProps {
-  readonly title: string
-  readonly days: readonly Day[]
-  readonly counts: readonly (readonly [Count, string])[]
-}
-
-function DailyChart({ title, days, counts }: DailyChartProps): VNode {
+function PartsChart({ days }: { readonly days: readonly Day[] }): VNode {
+  const pick = (name: string, countOf: (day: Day) => number) => ({ name, values: days.map(countOf) })
   return (
     <Chart
-      title={title}
-      times={days.map(({ date }) => new Date(`${date}T00:00`).toISOString())}
-      series={counts.map(([count, name]) => ({ name, values: days.map((day) => day[count]) }))}
+      title="Mail by day"
+      times={listTimes(days)}
       formatTime={formatDay}
+      kind="bars"
+      others={[pick('Sent', ({ sent }) => sent), pick('Complained', ({ complained }) => complained)]}
+      series={[
+        pick('Delivered', ({ delivered }) => delivered),
+        pick('Accepted by a relay', ({ sent, delivered, bounced }) => Math.max(0, sent - delivered - bounced)),
+        pick('Bounced', ({ bounced }) => bounced),
+        pick('Failed', ({ failed }) => failed),
+      ]}
     />
   )
 }
+
+function listTimes(days: readonly Day[]): readonly string[] {
+  return days.map(({ date }) => new Date(`${date}T00:00`).toISOString())
+}
+
+type RateChart = Pick<Parameters<typeof Chart>[0], 'title' | 'series' | 'limits' | 'formatValue'>
+
+function chooseRates(days: readonly Day[], limits: DailyMetrics['limits']): readonly RateChart[] {
+  const rate = (name: string, part: Count, whole: Count) => ({
+    name,
+    values: days.map((day) => (day[whole] === 0 ? 0 : Math.min(1, day[part] / day[whole]))),
+  })
+  return [
+    {
+      title: 'Opens and clicks by day',
+      series: [rate('Opened', 'opened', 'delivered'), rate('Clicked', 'clicked', 'delivered')],
+    },
+    {
+      title: 'Bounces by day',
+      series: [rate('Bounced', 'bounced', 'sent')],
+      limits: [
+        { name: 'Posthorn warns', value: limits.bounce_warn_percent / 100 },
+        { name: 'Posthorn holds mail', value: limits.bounce_hold_percent / 100 },
+      ],
+    },
+    {
+      title: 'Complaints by day',
+      formatValue: formatSmallPercent,
+      series: [rate('Complained', 'complained', 'delivered')],
+      limits: complaintLimits,
+    },
+  ]
+}
+
+type Count = Exclude<keyof Day, 'date'>
+
+/** Google and Yahoo publish both in their rules for senders. */
+const complaintLimits = [
+  { name: 'Google and Yahoo want less', value: 0.001 },
+  { name: 'Google and Yahoo refuse mail', value: 0.003 },
+]

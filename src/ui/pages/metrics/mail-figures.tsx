@@ -3,38 +3,100 @@ import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { Figures } from '../../components/figures.tsx'
-import { formatNumber, formatPercent } from '../../components/format.ts'
-import { type Day, findZone, loadDays, type MetricsQuery } from './daily-charts.tsx'
+import { formatNumber, formatPercent, formatSmallPercent } from '../../components/format.ts'
+import { Time } from '../../components/values.tsx'
+import { findZone, loadDays, type MetricsQuery } from './daily-charts.tsx'
 
 type Metrics = components['schemas']['Metrics']
 
-export interface MailNumbers {
+interface Totals {
   readonly metrics: Metrics
-  readonly days: readonly Day[]
+  readonly daily: Awaited<ReturnType<typeof loadDays>>
 }
+
+export interface MailNumbers extends Totals {
+  /** The same length of time just before. Null if it cannot be asked for. */
+  readonly before: Totals | null
+}
+
+/** Milliseconds of the longest time that can be asked for: 90 days. */
+const LONGEST = 7_776_000_000
 
 export async function loadMailNumbers(query: MetricsQuery): Promise<MailNumbers> {
-  const params = { query: { ...query, tz: findZone() } }
-  const [metrics, days] = await Promise.all([unwrap(api.GET('/v1/metrics', { params })), loadDays(query)])
-  return { metrics, days }
+  const totals = await loadTotals(query)
+  const { start, end } = totals.metrics.period
+  const length = Math.min(Date.parse(end) - Date.parse(start), LONGEST)
+  const from = Date.parse(start) - length
+  const earlier = { ...query, from: new Date(from).toISOString(), to: start }
+  return { ...totals, before: from < 0 ? null : await loadTotals(earlier) }
 }
 
-export function MailFigures({ metrics: { summary, rates, recipients }, days }: MailNumbers): VNode {
-  const complained = days.reduce((sum, day) => sum + day.complained, 0)
+async function loadTotals(query: MetricsQuery): Promise<Totals> {
+  const params = { query: { ...query, tz: findZone() } }
+  const [metrics, daily] = await Promise.all([unwrap(api.GET('/v1/metrics', { params })), loadDays(query)])
+  return { metrics, daily }
+}
+
+export function MailFigures({ metrics, daily, before }: MailNumbers): VNode {
+  const { summary, rates, recipients } = metrics
+  const [now, then] = [countFigures({ metrics, daily }), before === null ? null : countFigures(before)]
+  const figure = (name: keyof typeof now, remark: string): FigureProps => ({
+    name,
+    value: formatNumber(now[name]),
+    remark: (
+      <>
+        {remark}
+        {then === null ? null : <Change now={now[name]} before={then[name]} />}
+      </>
+    ),
+  })
   return (
     <>
       <Figures
         figures={[
-          { name: 'Sent', value: formatNumber(summary.sent), remark: remarkOnUnsent(summary) },
-          rated('Delivered', summary.delivered, `${formatRate(rates.delivery_rate)} of sent`),
-          rated('Bounced', summary.bounced, `${formatRate(rates.bounce_rate)} of sent`),
-          rated('Complained', complained, `${formatSmallShare(complained, summary.delivered)} of delivered`),
-          rated('Opened', summary.unique_opens, `${formatRate(rates.open_rate)} of delivered`),
-          rated('Clicked', summary.unique_clicks, `${formatRate(rates.click_rate)} of delivered`),
+          figure('Sent', remarkOnUnsent(summary)),
+          figure('Delivered', `${formatRate(rates.delivery_rate)} of sent`),
+          figure('Bounced', `${formatRate(rates.bounce_rate)} of sent`),
+          figure('Complained', `${formatSmallShare(now.Complained, summary.delivered)} of delivered`),
+          figure('Opened', `${formatRate(rates.open_rate)} of delivered`),
+          figure('Clicked', `${formatRate(rates.click_rate)} of delivered`),
         ]}
       />
+      {before === null ? null : (
+        <p class="row-note">
+          Changes compare with the same length of time before: from <Time at={before.metrics.period.start} /> until{' '}
+          <Time at={before.metrics.period.end} />.
+        </p>
+      )}
       <RecipientFigures total={summary.total} recipients={recipients} />
     </>
+  )
+}
+
+type FigureProps = Parameters<typeof Figures>[0]['figures'][number]
+
+function countFigures({ metrics: { summary }, daily }: Totals) {
+  return {
+    Sent: summary.sent,
+    Delivered: summary.delivered,
+    Bounced: summary.bounced,
+    Complained: daily.data.reduce((sum, day) => sum + day.complained, 0),
+    Opened: summary.unique_opens,
+    Clicked: summary.unique_clicks,
+  }
+}
+
+const signed = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 0,
+  signDisplay: 'exceptZero',
+})
+
+/** `+12 %, before 1,034`. */
+function Change({ now, before }: { readonly now: number; readonly before: number }): VNode {
+  const text = before === 0 ? (now === 0 ? 'none before either' : 'none before') : null
+  return (
+    <span class="figure-change">{text ?? `${signed.format(now / before - 1)}, before ${formatNumber(before)}`}</span>
   )
 }
 
@@ -56,10 +118,6 @@ function RecipientFigures({ total, recipients }: RecipientFigureProps): VNode | 
   )
 }
 
-function rated(name: string, value: number, remark: string): Parameters<typeof Figures>[0]['figures'][number] {
-  return { name, value: formatNumber(value), remark }
-}
-
 function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): string {
   const parts = [
     ...(queued === 0 ? [] : [`${formatNumber(queued)} queued`]),
@@ -74,9 +132,7 @@ function formatRate(percentage: number): string {
   return formatPercent(percentage / 100)
 }
 
-const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
-
 /** Formats a share of complaints. A tenth of a percent is much. */
 function formatSmallShare(part: number, whole: number): string {
-  return smallPercent.format(whole === 0 ? 0 : Math.min(1, part / whole))
+  return formatSmallPercent(whole === 0 ? 0 : Math.min(1, part / whole))
 }

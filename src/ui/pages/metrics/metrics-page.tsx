@@ -8,8 +8,9 @@ import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Facts, Time } from '../../components/values.tsx'
-import { DailyCharts } from './daily-charts.tsx'
+import { DailyCharts, type MetricsQuery } from './daily-charts.tsx'
 import { loadMailNumbers, MailFigures, type MailNumbers } from './mail-figures.tsx'
+import { OutcomeBars } from './outcome-bars.tsx'
 import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
 
 const names = [...windowNames, 'domain', 'tag']
@@ -32,12 +33,17 @@ export function MetricsPage(): VNode {
           <TextField name="tag" label="Tag" optional value={tag} placeholder="name:value" />
         </FilterErrors>
       </Filters>
-      <Loaded from={numbers}>{(found) => <Numbers numbers={found} />}</Loaded>
+      <Loaded from={numbers}>{(found) => <Numbers numbers={found} query={query} />}</Loaded>
     </Page>
   )
 }
 
-function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
+interface NumbersProps {
+  readonly numbers: MailNumbers
+  readonly query: MetricsQuery
+}
+
+function Numbers({ numbers, query }: NumbersProps): VNode {
   if (numbers.metrics.summary.total === 0) {
     return (
       <Empty title="No email was accepted in this time">
@@ -48,7 +54,8 @@ function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
   return (
     <>
       <MailFigures {...numbers} />
-      <DailyCharts days={numbers.days} />
+      <DailyCharts {...numbers.daily} />
+      <OutcomeBars query={query} />
       <AllNumbers metrics={numbers.metrics} />
     </>
   )

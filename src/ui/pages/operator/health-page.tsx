@@ -18,10 +18,10 @@ export function HealthPage(): VNode {
   const health = useLoad(() => unwrap(sessionApi.GET('/ui/api/operator/health')), [], { every: () => REFRESH })
   return (
     <Page title="Health" intro="The state of the service, updated every ten seconds.">
+      <AttentionSection />
       <Loaded from={health}>
         {(data) => (
           <>
-            <AttentionSection health={data} />
             <NodesSection health={data} />
             <ServiceSection health={data} />
             <WorkSection health={data} />
@@ -103,7 +103,19 @@ function WorkSection({ health: { queue, webhooks } }: { readonly health: Health 
       ),
     },
     { name: 'Oldest entry', value: <Time at={queue.oldest_at} kind="relative" otherwise="None" /> },
-    { name: 'Webhooks', value: `${formatNumber(webhooks.enabled)} enabled, ${formatNumber(webhooks.failing)} failing` },
+    {
+      name: 'Webhooks',
+      value: (
+        <>
+          {formatNumber(webhooks.enabled)} enabled{' '}
+          {webhooks.failing === 0 ? null : (
+            <StatusBadge status="failing" tone="bad">
+              {formatNumber(webhooks.failing)} failing
+            </StatusBadge>
+          )}
+        </>
+      ),
+    },
     { name: 'Events behind', value: `${formatNumber(webhooks.behind)} at the slowest webhook` },
   ]
   return (

@@ -42,7 +42,7 @@ export function OverviewPage(): VNode {
             <NeedsAttention
               maySend={found.domain?.status === 'verified'}
               hasSteps={!found.is_done && !isHidden}
-              domainId={found.domain?.id}
+              domain={found.domain?.domain}
             />
             {found.email === null ? null : <RecentMail />}
             {isHidden && !found.is_done ? (
@@ -85,10 +85,10 @@ function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
   return (
     <>
       <MailFigures {...numbers} />
-      <DailyCharts days={numbers.days} />
+      <DailyCharts {...numbers.daily} />
       <div class="overview-more">
         <ButtonLink small href="/metrics">
-          Metrics by domain and tag
+          Metrics by domain, tag, provider and reason
         </ButtonLink>
         <ButtonLink small href="/links">
           Clicked links

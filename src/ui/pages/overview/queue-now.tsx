@@ -1,12 +1,14 @@
 /** Shows the mail of the workspace that is in the queue at this moment. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/session-schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Figures } from '../../components/figures.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
-import type { QueueCounts } from './attention-items.ts'
+
+type QueueCounts = components['schemas']['QueueCounts']
 
 /** Milliseconds between two loads. */
 const PAUSE = 10_000

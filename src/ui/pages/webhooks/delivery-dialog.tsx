@@ -1,10 +1,12 @@
-/** One delivery: the answer of the endpoint, and a button that delivers its event again. */
+/** One delivery: what was sent, what the endpoint answered, and a button that delivers the event again. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'
+import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { capitalize } from '../../components/format.ts'
+import { Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
 import type { Delivery, Webhook } from './webhook.ts'
@@ -40,8 +42,14 @@ export function DeliveryDialog({ webhook, delivery, onReplayed, onClose }: Deliv
           { name: 'Delivery', value: <Copy text={id} label="the id of the delivery" /> },
         ]}
       />
-      <h3>Body of the answer</h3>
-      {body === null || body === '' ? <p class="soft">It was empty.</p> : <pre>{body}</pre>}
+      <h3>Body of the request</h3>
+      <RequestBody webhookId={webhook.id} deliveryId={id} />
+      {status === null ? null : (
+        <>
+          <h3>Body of the answer</h3>
+          {body === null || body === '' ? <p class="soft">It was empty.</p> : <pre>{body}</pre>}
+        </>
+      )}
       <div class="form-actions">
         {mayAdminister.value && webhook.enabled ? (
           <Button tone="primary" onClick={replay}>
@@ -52,4 +60,28 @@ export function DeliveryDialog({ webhook, delivery, onReplayed, onClose }: Deliv
       </div>
     </Dialog>
   )
+}
+
+function RequestBody({ webhookId, deliveryId }: { readonly webhookId: string; readonly deliveryId: string }): VNode {
+  const path = { id: webhookId, deliveryId }
+  const load = () => unwrap(api.GET('/v1/webhooks/{id}/deliveries/{deliveryId}', { params: { path } }))
+  const shown = useLoad(load, [webhookId, deliveryId])
+  return (
+    <Loaded from={shown}>
+      {({ request }) =>
+        request === null ? (
+          <p class="soft">
+            Posthorn cannot make it again: the event is no longer in the log, or the body is a received message.
+          </p>
+        ) : (
+          <pre tabindex={0}>{indent(request.body, request.content_type)}</pre>
+        )
+      }
+    </Loaded>
+  )
+}
+
+/** JSON is easier to read with one field on a line. */
+function indent(body: string, contentType: string): string {
+  return contentType === 'application/json' ? JSON.stringify(JSON.parse(body), null, 2) : body
 }

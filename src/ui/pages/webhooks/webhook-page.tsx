@@ -19,9 +19,12 @@ import type { Webhook } from './webhook.ts'
 import { WebhookSettings } from './webhook-settings.tsx'
 import { WebhookState } from './webhook-state.tsx'
 
+/** Milliseconds between two loads of the state. */
+const PAUSE = 15_000
+
 export function WebhookPage({ params: { id = '' } }: PageProps): VNode {
   const path = { params: { path: { id } } }
-  const webhook = useLoad(() => unwrap(api.GET('/v1/webhooks/{id}', path)), [id])
+  const webhook = useLoad(() => unwrap(api.GET('/v1/webhooks/{id}', path)), [id], { every: () => PAUSE })
   /** The number of acts that make deliveries. The list is loaded again after each. */
   const [acts, setActs] = useState(0)
   const [replaying, setReplaying] = useState(false)
@@ -87,6 +90,7 @@ function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNo
   const deliveries = <DeliveryList webhook={webhook} acts={acts} onReplayed={onReplayed} />
   return (
     <>
+      {webhook.enabled && webhook.failing_since !== null ? <FailingNote since={webhook.failing_since} /> : null}
       {webhook.enabled ? null : <DisabledNote webhook={webhook} onChanged={onChanged} />}
       <Facts
         facts={[
@@ -116,6 +120,17 @@ function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNo
         deliveries
       )}
     </>
+  )
+}
+
+function FailingNote({ since }: { readonly since: string }): VNode {
+  return (
+    <Note tone="bad" title="The deliveries fail">
+      <p>
+        No attempt has succeeded since <Time at={since} />. The details of a delivery say what the endpoint answered.
+        Posthorn repeats failed deliveries, and disables the webhook after three days without a success.
+      </p>
+    </Note>
   )
 }
 

@@ -5,6 +5,7 @@ import { Router } from 'wouter-preact'
 import { ApiError } from '../../../../src/ui/api/api-error.ts'
 import { api, saveFile, toUpload, unwrap } from '../../../../src/ui/api/client.ts'
 import { toCursorPage, usePages } from '../../../../src/ui/api/use-pages.ts'
+import { BarList } from '../../../../src/ui/components/bar-list.tsx'
 import { Button } from '../../../../src/ui/components/button.tsx'
 import { Chart } from '../../../../src/ui/components/chart.tsx'
 import { ChoiceBar, useChoice } from '../../../../src/ui/components/choice-bar.tsx'
@@ -76,7 +77,26 @@ function Gallery(): VNode {
         </Section>
         <Section title="Chart">
           <Chart title="Emails by hour" times={hours} series={series} />
+          <Chart title="Parts by hour" times={hours} series={series} kind="bars" others={series.slice(0, 1)} />
+          <Chart
+            title="Shares by hour"
+            times={hours}
+            series={[{ name: 'Share', values: hours.map((_, at) => at / 10_000) }]}
+            limits={[{ name: hostile, value: 0.003 }]}
+            formatValue={formatPercent}
+          />
           <Chart title="Emails of one day" times={hours.slice(0, 1)} series={[{ name: 'Sent', values: [0] }]} />
+        </Section>
+        <Section title="Bars">
+          <BarList
+            caption="Mail by provider"
+            title="Provider"
+            parts={['Delivered', 'Bounced']}
+            rows={[
+              { name: hostile, remark: hostile, values: [12_345_678, 3] },
+              { name: 'b'.repeat(120), values: [0, 0] },
+            ]}
+          />
         </Section>
         <Section title="Upload">
           <Upload />

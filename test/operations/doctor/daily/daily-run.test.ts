@@ -59,17 +59,17 @@ t.test('changes are events of the operator’s workspace', async (t) => {
       ['b', start + 24 * HOUR],
     ],
   )
-  await run(48, finding('a', 'ok'), finding('b', 'warn'))
+  const silent = { ...finding('c', 'warn'), undecided: true } as const
+  await run(48, finding('a', 'ok'), finding('b', 'warn'), silent)
   const workspace = workspaceId
   t.same(await eventsOf(database, 'service.check_failed'), [
     { subject: 'a', workspace },
     { subject: 'b', workspace },
   ])
   t.same(await eventsOf(database, 'service.check_recovered'), [{ subject: 'a', workspace }])
-  t.match(await readLastRun(database.read, database.node.name), {
-    at: start + 48 * HOUR,
-    totals: { ok: 1, warn: 1, fail: 0 },
-  })
+  const last = await readLastRun(database.read, database.node.name)
+  t.match(last, { at: start + 48 * HOUR, totals: { ok: 1, warn: 2, fail: 0 } })
+  t.match(last.unanswered, [{ subject: 'c' }], 'those without an answer are stored too')
 })
 
 t.test('there is one notice a day, which names all that is new since the last', async (t) => {

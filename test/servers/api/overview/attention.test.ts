@@ -1,9 +1,12 @@
 /** What pages show of a workspace beyond the API: only to its members, and only with a session. */
 import t, { type Test } from 'tap'
+import { storeFindings, storeRun } from '../../../../src/operations/doctor/findings-store.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../../../helpers/http/browser-client.js'
 
-const nothing = { domains: [], webhooks: [], broadcasts: [], sms_holds: [], certificate: null }
+interface Listed {
+  readonly concerns: readonly { readonly key: string; readonly severity: string; readonly title: string }[]
+}
 
 async function openWorld(t: Test): Promise<{ app: TestDaemon; browser: ReturnType<typeof openBrowser> }> {
   const app = await testDaemon(t)
@@ -16,7 +19,7 @@ async function openWorld(t: Test): Promise<{ app: TestDaemon; browser: ReturnTyp
 t.test('what needs attention is listed, with what is in order left out', async (t) => {
   const { app, browser } = await openWorld(t)
   const { commit } = app.daemon.database
-  t.same((await browser.ask('GET', '/attention')).json(), nothing)
+  t.same((await browser.ask('GET', '/attention')).json(), { concerns: [] })
   const { id: domainId } = (await app.rest('POST', '/v1/domains', { body: { domain: 'shop.test' } })).json<{
     id: string
   }>()
@@ -34,25 +37,51 @@ t.test('what needs attention is listed, with what is in order left out', async (
     `insert into sms_holds values (?, '+44770', ?, ?, 40, 1, null)`,
     ...[app.workspaceId, app.now(), app.now() + 3_600_000],
   )
-  t.match((await browser.ask('GET', '/attention')).json(), {
-    domains: [{ id: domainId, domain: 'shop.test', status: 'pending', fails_at: null }],
-    webhooks: [
-      { id: failing, url: 'https://8.8.8.8/', disabled_reason: null, failing_since: '1970-01-01T00:00:02.000Z' },
-      { id: gone, disabled_reason: 'gone' },
-    ],
-    sms_holds: [{ prefix: '+44770' }],
-    certificate: null,
-  })
-  t.equal((await browser.ask('GET', '/attention')).json<{ webhooks: unknown[] }>().webhooks.length, 2)
+  await change(
+    `insert into breaker_states values (?, 'domain', 'a.test', 'held', 'bounces', ?, 1000, 124, 1000, null)`,
+    ...[app.workspaceId, app.now()],
+  )
+  const { concerns } = (await browser.ask('GET', '/attention')).json<Listed>()
+  t.match(concerns, [
+    {
+      severity: 'bad',
+      title: 'The webhook at https://8.8.8.8 fails',
+      text: /has failed since 1970-01-01T00:00:02\.000Z\./,
+      link: { href: `/webhooks/${failing}` },
+    },
+    { severity: 'bad', title: 'The webhook at https://8.8.8.8 was disabled', link: { href: `/webhooks/${gone}` } },
+    {
+      severity: 'bad',
+      title: 'Mail of the domain a.test is held',
+      text: /12\.4 % of 1,000 messages of the last day bounced\./,
+      remedy: [`posthorn breaker release a.test --workspace ${app.workspaceId}`],
+    },
+    { severity: 'bad', title: 'Verification codes to +44770 are held', text: /40 codes/, remedy: { length: 1 } },
+    { severity: 'warn', title: 'shop.test is not verified yet', link: { href: `/domains/${domainId}` } },
+  ])
+  t.equal(concerns.length, 5)
 })
 
-t.test('the certificate is shown in the workspace of the operator', async (t) => {
+t.test('those who act for the operator see what of the service needs attention, each thing once', async (t) => {
   const { app, browser } = await openWorld(t)
+  const list = async () => (await browser.ask('GET', '/attention')).json<Listed>().concerns
+  t.notOk((await list()).some(({ key }) => key === 'checks'))
   t.equal((await app.cli('workspace', 'set-operator', app.workspaceId)).status, 0)
-  const { certificate } = (await browser.ask('GET', '/attention')).json<{ certificate: { expires_at: string } }>()
-  t.ok(Date.parse(certificate.expires_at) > app.now())
-  await app.daemon.database.commit([{ sql: `update members set role = 'member'`, parameters: [] }])
-  t.equal((await browser.ask('GET', '/attention')).json()['certificate'], null, 'not to its members')
+  t.match((await list()).at(-1), { key: 'checks', severity: 'unanswered' })
+  const { commit } = app.daemon.database
+  await app.rest('POST', '/v1/domains', { body: { domain: 'shop.test' } })
+  await commit([{ sql: `update domains set status = 'failed' where domain = 'shop.test'`, parameters: [] }])
+  const at = app.now()
+  const finding = { check: 'domains', subject: 'shop.test', state: 'warn', text: 'x', remedy: ['y'] } as const
+  await commit([
+    ...storeFindings([{ ...finding, failedAt: at, checkedAt: at, isNoticed: true }]),
+    storeRun({ at, noticedAt: at, totals: { ok: 1, warn: 1, fail: 0 }, unanswered: [] }),
+  ])
+  const found = await list()
+  t.equal(found.filter(({ key }) => key === 'domain shop.test').length, 1)
+  t.match(found[0], { severity: 'bad', title: 'Sending from shop.test has stopped' })
+  await commit([{ sql: `update members set role = 'member'`, parameters: [] }])
+  t.equal((await list()).length, 1, 'its members see their workspace alone')
 })
 
 t.test('the queue and the numbers of days are those of the workspace', async (t) => {

@@ -1,0 +1,105 @@
+/**
+ * Lists what needs attention as the server tells it, worst first, each with its cure. The overview and the page of health
+ * show the same list.
+ */
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import type { components } from '../../api/session-schema.d.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
+import { Button, ButtonLink } from '../../components/button.tsx'
+import { formatNumber } from '../../components/format.ts'
+import { Copy, StatusBadge, Time } from '../../components/values.tsx'
+import './concern-list.css'
+
+export type Concern = components['schemas']['Concern']
+
+interface ConcernListProps {
+  readonly concerns: readonly Concern[]
+  /** The list begins with so many. A button shows the others. */
+  readonly first?: number
+}
+
+export function ConcernList({ concerns, first = Number.POSITIVE_INFINITY }: ConcernListProps): VNode {
+  const [all, setAll] = useState(false)
+  const shown = all ? concerns : concerns.slice(0, first)
+  const left = concerns.length - shown.length
+  return (
+    <>
+      <ul class="attention">
+        {shown.map((concern) => (
+          <Item key={concern.key} concern={concern} />
+        ))}
+      </ul>
+      {left === 0 ? null : (
+        <div class="attention-more">
+          <Button onClick={() => setAll(true)}>Show {formatNumber(left)} more</Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const badges = {
+  bad: { tone: 'bad', word: 'Failure' },
+  warn: { tone: 'warn', word: 'Warning' },
+  unanswered: { tone: 'neutral', word: 'No answer' },
+} as const
+
+function Item({ concern }: { readonly concern: Concern }): VNode {
+  const { severity, title, text, link, remedy } = concern
+  const { tone, word } = badges[severity]
+  const [here] = useLocation()
+  return (
+    <li class={`attention-item attention-${severity}`}>
+      <div>
+        <h3>
+          {allowBreaks(title)}{' '}
+          <StatusBadge status={severity} tone={tone}>
+            {word}
+          </StatusBadge>
+        </h3>
+        <p>{localizeTimes(text)}</p>
+        {remedy.length === 0 ? null : (
+          <ul class="attention-remedy">
+            {remedy.map((line) => (
+              <li key={line}>
+                <Copy text={line} label={`what to do: ${title}`} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {link === null || link.href === here ? null : (
+        <ButtonLink small href={link.href}>
+          {link.label}
+        </ButtonLink>
+      )}
+    </li>
+  )
+}
+
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/
+
+/** Texts of the server have times in ISO 8601. */
+function localizeTimes(text: string): readonly (VNode | string)[] {
+  return text
+    .split(MOMENT)
+    .map((part, place) =>
+      place % 2 === 1 ? <Time key={place} at={part} /> : <span key={place}>{allowBreaks(part)}</span>,
+    )
+}
+
+/** Says how many of each severity the list has: `2 failures, 1 warning, 3 checks without an answer`. */
+export function countConcerns(concerns: readonly Concern[]): string {
+  const count = (severity: Concern['severity']): number => concerns.filter((one) => one.severity === severity).length
+  const counts = [
+    [count('bad'), 'failure', 'failures'],
+    [count('warn'), 'warning', 'warnings'],
+    [count('unanswered'), 'check without an answer', 'checks without an answer'],
+  ] as const
+  return counts
+    .filter(([number]) => number > 0)
+    .map(([number, one, many]) => `${formatNumber(number)} ${number === 1 ? one : many}`)
+    .join(', ')
+}

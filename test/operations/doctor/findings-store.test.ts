@@ -97,7 +97,7 @@ t.test('what a copy from SQLite brings is taken over by the next run', { skip },
         values ('service', 'ptr', 'a', 'fail', 'a', '[]', 1, 1, 1), ('service', 'ptr', 'b', 'fail', 'b', '[]', 1, 1, 1)`,
       parameters: [],
     },
-    ...storeRun({ at: 1, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 2 } }, ''),
+    ...storeRun({ at: 1, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 2 }, unanswered: [] }, ''),
   ])
   t.equal((await readFindings(one.read, 'one')).length, 2)
   await runAt(one, 5, ['a', 'fail'], ['b', 'ok'])

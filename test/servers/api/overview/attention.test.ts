@@ -68,14 +68,14 @@ t.test('those who act for the operator see what of the service needs attention, 
   t.notOk((await list()).some(({ key }) => key === 'checks'))
   t.equal((await app.cli('workspace', 'set-operator', app.workspaceId)).status, 0)
   t.match((await list()).at(-1), { key: 'checks', severity: 'unanswered' })
-  const { commit } = app.daemon.database
+  const { commit, node } = app.daemon.database
   await app.rest('POST', '/v1/domains', { body: { domain: 'shop.test' } })
   await commit([{ sql: `update domains set status = 'failed' where domain = 'shop.test'`, parameters: [] }])
   const at = app.now()
   const finding = { check: 'domains', subject: 'shop.test', state: 'warn', text: 'x', remedy: ['y'] } as const
   await commit([
-    ...storeFindings([{ ...finding, failedAt: at, checkedAt: at, isNoticed: true }]),
-    storeRun({ at, noticedAt: at, totals: { ok: 1, warn: 1, fail: 0 }, unanswered: [] }),
+    ...storeFindings([{ ...finding, failedAt: at, checkedAt: at, isNoticed: true }], node.name),
+    ...storeRun({ at, noticedAt: at, totals: { ok: 1, warn: 1, fail: 0 }, unanswered: [] }, node.name),
   ])
   const found = await list()
   t.equal(found.filter(({ key }) => key === 'domain shop.test').length, 1)

@@ -1,4 +1,4 @@
-/** A table whose rows have a bar of parts beside their numbers, for comparison: mail by provider, bounces by reason. */
+/** A table whose rows have a bar of parts next to their numbers, for comparison: mail by provider, bounces by reason. */
 import type { ComponentChildren, VNode } from 'preact'
 import './bar-list.css'
 import { formatNumber } from './format.ts'

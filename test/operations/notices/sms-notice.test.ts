@@ -41,10 +41,8 @@ t.test('the owner and the admins get the figures and what to do', async (t) => {
   t.equal(mails[0]?.subject, 'Verification codes to +43660 are held')
   const text = JSON.stringify(mails[0]?.pieces)
   t.match(text, 'to numbers that begin with +43660 from 2026-11-22 15:04 UTC to 2026-11-22 16:04 UTC.')
-  t.match(
-    text,
-    'Of 40 codes that were sent to such numbers in the hour before, 1 was verified. The limit is 10 percent.',
-  )
+  t.match(text, 'Of 40 codes that were sent to such numbers in the hour before, 1 was verified.')
+  t.match(text, 'The limit is 10 percent.')
   t.match(text, '"posthorn sms release +43660 --workspace a"')
 })
 

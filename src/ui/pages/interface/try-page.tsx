@@ -1,6 +1,6 @@
 /**
- * Tries an operation of the interface with the user's own session in the chosen workspace. Each request that is no reading
- * asks before it is sent.
+ * Tries an operation of the interface with the user's own session in the chosen workspace. Each request that changes
+ * something asks before it is sent.
  */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'

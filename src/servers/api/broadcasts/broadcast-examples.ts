@@ -38,6 +38,7 @@ function buildExample(
     note: null,
     html: '<p>Hello {{first_name|reader}}</p>',
     text: null,
+    blocks: null,
     ...times,
   })
 }
@@ -58,7 +59,7 @@ export const sentExample = buildExample(
   { started_at: STARTED, finished_at: FINISHED },
 )
 
-const { html: _html, text: _text, ...listed } = sentExample
+const { html: _html, text: _text, blocks: _blocks, ...listed } = sentExample
 export const listedPageExample = { object: 'list', data: [listed], has_more: false }
 
 export const actExamples: Readonly<Record<BroadcastAct, ReturnType<typeof buildExample>>> = {

@@ -37,7 +37,7 @@ export function BlockMenu({ place, onChoose, onClose }: BlockMenuProps): VNode {
   }, [])
   const move = (event: KeyboardEvent): void => {
     const items = [...(menu.current?.querySelectorAll('button') ?? [])]
-    const at = items.findIndex((item) => item === document.activeElement)
+    const at = items.findIndex((item) => item.matches(':focus'))
     if (event.key === 'Escape' || event.key === 'Tab') {
       event.preventDefault()
       onClose()

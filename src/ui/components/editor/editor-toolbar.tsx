@@ -103,7 +103,7 @@ function insertTools({ onMenu, onVariable }: ToolbarProps): readonly Tool[] {
 
 function textTools({ view, facts: { block } }: ToolbarProps): readonly Tool[] {
   const heading = (level: 1 | 2 | 3): Tool => ({
-    label: `Heading ${level}`,
+    label: `H${level} heading`,
     sign: `H${level}`,
     isPressed: block === `heading${level}`,
     act: () => view.setHeading(level),
@@ -118,7 +118,7 @@ function textTools({ view, facts: { block } }: ToolbarProps): readonly Tool[] {
     { label: 'Text', sign: 'T', isPressed: block === 'paragraph', act: () => view.setHeading(null) },
     ...[heading(1), heading(2), heading(3)],
     list('bullet_list', 'List with bullets', '•'),
-    list('ordered_list', 'List with numbers', '1.'),
+    list('ordered_list', 'List with numbers (1.)', '1.'),
   ]
 }
 

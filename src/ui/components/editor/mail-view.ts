@@ -186,7 +186,7 @@ function findLinkRange({ selection: { $from } }: EditorState): { from: number; t
     const link = linkOf(node)
     const [from, to] = [start + offset, start + offset + node.nodeSize]
     if (link === undefined) run = null
-    else if (run !== null && run.link.eq(link)) run.to = to
+    else if (run?.link.eq(link) === true) run.to = to
     else run = { link, from, to }
     if (run !== null && run.from <= $from.pos && run.to >= $from.pos) found = run
   })

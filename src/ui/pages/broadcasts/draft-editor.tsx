@@ -7,6 +7,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { toFieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { Button } from '../../components/button.tsx'
+import { Outside } from '../../components/editor/outside.tsx'
 import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readLines, readText } from '../../components/form-values.ts'
@@ -19,6 +21,7 @@ import { PreviewPanel } from '../templates/preview-panel.tsx'
 import type { Broadcast, DraftChoices } from './broadcast.ts'
 import { DraftSaver, type SaveState, type WrittenDraft } from './draft-saver.ts'
 import { SaveNote } from './save-note.tsx'
+import { TestDialog } from './test-dialog.tsx'
 
 interface DraftEditorProps {
   readonly choices: DraftChoices
@@ -59,6 +62,7 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
           ) : null}
           <FormActions>
             <SubmitButton>Save the draft</SubmitButton>
+            <TestButton onSave={() => saver.save()} />
           </FormActions>
           <SaveNote state={state} onReload={onReload} onOverwrite={() => saver.save(true)} />
         </Form>
@@ -71,6 +75,17 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
         )}
       </div>
     </div>
+  )
+}
+
+/** Saves the draft first, because the test is of what is stored. */
+function TestButton({ onSave }: { readonly onSave: () => Promise<Broadcast> }): VNode {
+  const [tested, setTested] = useState<string | null>(null)
+  return (
+    <>
+      <Button onClick={async () => setTested((await onSave()).id)}>Save and send a test</Button>
+      <Outside>{tested === null ? null : <TestDialog id={tested} onClose={() => setTested(null)} />}</Outside>
+    </>
   )
 }
 

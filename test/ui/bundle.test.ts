@@ -14,7 +14,9 @@ const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
   .map(({ parentPath, name }) => join(parentPath, name))
 
 t.test('no page loads much before it shows something', async (t) => {
-  const shell = [join(FOLDER, 'index.html'), ...namedIn(join(FOLDER, 'index.html'))].flatMap((name) => withImports(name))
+  const shell = [join(FOLDER, 'index.html'), ...namedIn(join(FOLDER, 'index.html'))].flatMap((name) =>
+    withImports(name),
+  )
   t.ok(files.length > 5)
   for (const file of files.filter((name) => name.endsWith('.js'))) {
     const loaded = [...new Set([...shell, ...withImports(file)])]

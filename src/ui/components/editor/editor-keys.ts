@@ -116,8 +116,9 @@ function typingPlugin(events: MailViewEvents): Plugin {
         view.dispatch(tr)
         return true
       },
-      handleDoubleClickOn: (_view, _pos, node) => {
+      handleDoubleClickOn: (view, _pos, node, at) => {
         if (!isFormKind(node.type.name)) return false
+        view.dispatch(view.state.tr.setSelection(NodeSelection.create(view.state.doc, at)))
         events.onAsk(node.type.name)
         return true
       },

@@ -118,7 +118,7 @@ function textTools({ view, facts: { block } }: ToolbarProps): readonly Tool[] {
     { label: 'Text', sign: 'T', isPressed: block === 'paragraph', act: () => view.setHeading(null) },
     ...[heading(1), heading(2), heading(3)],
     list('bullet_list', 'List with bullets', '•'),
-    list('ordered_list', 'List with numbers (1.)', '1.'),
+    list('ordered_list', 'List with numbers', '#'),
   ]
 }
 

@@ -53,7 +53,7 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
   }
   return (
     <div class="editor" ref={place}>
-      <div class="draft-form" onInput={() => saver.touch()} onChange={() => saver.touch()}>
+      <div class="draft-form" onInput={() => saver.touch()}>
         <Form onSubmit={submit}>
           <AddressFields choices={choices} draft={draft} />
           <TemplateField choices={choices} templateId={templateId} onChange={setTemplateId} />

@@ -34,6 +34,8 @@ const PAUSE = 1_200
 export class DraftSaver {
   private timer: ReturnType<typeof setTimeout> | null = null
   private running: Promise<unknown> = Promise.resolve()
+  /** True while the user has to decide between two versions. Nothing is saved by itself then. */
+  private isOvertaken = false
 
   constructor(
     private known: Pick<Broadcast, 'id' | 'updated_at'> | null,
@@ -43,6 +45,7 @@ export class DraftSaver {
   /** Says that the user has changed something. */
   touch(): void {
     this.parts.guard.set()
+    if (this.isOvertaken) return
     this.parts.onState({ kind: 'waiting' })
     this.stop()
     this.timer = setTimeout(() => void this.saveByItself(), PAUSE)
@@ -75,13 +78,15 @@ export class DraftSaver {
     try {
       const draft = await this.store(read().body, overwrites)
       this.known = draft
+      this.isOvertaken = false
       guard.clear(begun)
       if (guard.begin() === begun) onState({ kind: 'saved', at: draft.updated_at })
       onSaved(draft)
       return draft
     } catch (thrown) {
       const error = asApiError(thrown)
-      onState(isOvertaken(error) ? { kind: 'conflict' } : { kind: 'failed', message: error.message })
+      this.isOvertaken = tellsOfOther(error)
+      onState(this.isOvertaken ? { kind: 'conflict' } : { kind: 'failed', message: error.message })
       throw error
     }
   }
@@ -106,6 +111,6 @@ function dropEmpty(body: DraftBody): DraftBody {
   return { ...common, template_id }
 }
 
-function isOvertaken(error: ApiError): boolean {
+function tellsOfOther(error: ApiError): boolean {
   return error.code === 'conflict' && error.details['field'] === 'if_updated_at'
 }

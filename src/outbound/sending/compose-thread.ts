@@ -44,7 +44,7 @@ export interface PreviewJob {
 }
 
 /** A checked document in blocks. */
-export interface BlocksJob {
+interface BlocksJob {
   readonly kind: 'compile'
   readonly blocks: MailBlocks
 }

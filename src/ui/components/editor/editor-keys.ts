@@ -45,7 +45,7 @@ export function buildKeys(events: MailViewEvents): readonly Plugin[] {
       run()
       return true
     }
-  const moveTold =
+  const moveAloud =
     (by: -1 | 1): Command =>
     (state, dispatch) => {
       if (moveBlock(by)(state, dispatch)) events.onMoved(by)
@@ -59,8 +59,8 @@ export function buildKeys(events: MailViewEvents): readonly Plugin[] {
     'Mod-z': undo,
     'Mod-y': redo,
     'Shift-Mod-z': redo,
-    'Alt-ArrowUp': moveTold(-1),
-    'Alt-ArrowDown': moveTold(1),
+    'Alt-ArrowUp': moveAloud(-1),
+    'Alt-ArrowDown': moveAloud(1),
     'Alt-F10': act(events.onToolbar),
     Escape: selectParentNode,
     'Mod-]': sinkWithin(item),

@@ -1,9 +1,9 @@
 /** An editor of a mail in blocks. Its code is loaded when it is shown. */
 import type { VNode } from 'preact'
-import { useId } from 'preact/hooks'
 import { loadCode } from '../../api/load-code.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Fault, Placeholder } from '../loaded.tsx'
+import { useUniqueId } from '../unique-id.ts'
 import { Note } from '../values.tsx'
 import { BlockMenu } from './block-menu.tsx'
 import { EditorToolbar } from './editor-toolbar.tsx'
@@ -24,9 +24,9 @@ export function MailEditor(props: MailEditorProps): VNode {
 }
 
 function LoadedEditor(props: MailEditorProps & { readonly code: MailCode }): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const editor = useMailView(props, `${id}-hint`)
-  const { view, facts, menu, form, fault, told } = editor
+  const { view, facts, menu, form, fault, announced } = editor
   return (
     <div class="mail-editor">
       {fault === null ? null : <Note tone="bad">{fault}</Note>}
@@ -43,7 +43,7 @@ function LoadedEditor(props: MailEditorProps & { readonly code: MailCode }): VNo
       <div ref={editor.host} class="mail-paper" />
       <EditorHint id={`${id}-hint`} />
       <p class="visually-hidden" role="status">
-        {told}
+        {announced}
       </p>
       {menu === null ? null : <BlockMenu place={menu} onChoose={editor.choose} onClose={editor.closeMenu} />}
       <Outside>

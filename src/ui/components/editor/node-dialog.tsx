@@ -60,26 +60,11 @@ function NodeFields({ kind, attrs, asksText, variables }: NodeDialogProps): VNod
         </>
       )
     case 'button':
-      return (
-        <>
-          <TextField name="label" label="Text" value={value('label')} maxLength={200} />
-          <LinkField name="href" label="Address" value={value('href')} />
-          <ColorField value={value('color')} />
-          <AlignField value={value('align')} />
-        </>
-      )
+      return <ButtonFields value={value} />
     case 'image':
       return <ImageFields value={value} />
     case 'spacer':
-      return (
-        <TextField
-          name="height"
-          label="Height in pixels"
-          type="number"
-          inputMode="numeric"
-          value={value('height') || '24'}
-        />
-      )
+      return <HeightField value={value('height') || '24'} />
     case 'html':
       return (
         <TextArea
@@ -92,26 +77,50 @@ function NodeFields({ kind, attrs, asksText, variables }: NodeDialogProps): VNod
         />
       )
     case 'variable':
-      return (
-        <>
-          <TextField
-            name="name"
-            label="Name"
-            value={value('name')}
-            suggestions={variables}
-            hint="Such as first_name. Each recipient sees the own value in its place."
-          />
-          <TextField
-            name="fallback"
-            label="Text without a value"
-            optional
-            maxLength={500}
-            value={value('fallback')}
-            hint="Recipients without a value see this text."
-          />
-        </>
-      )
+      return <VariableFields value={value} variables={variables} />
   }
+}
+
+interface ValueProps {
+  /** The present value of an attribute, as a text. */
+  readonly value: (name: string) => string
+}
+
+function ButtonFields({ value }: ValueProps): VNode {
+  return (
+    <>
+      <TextField name="label" label="Text" value={value('label')} maxLength={200} />
+      <LinkField name="href" label="Address" value={value('href')} />
+      <ColorField value={value('color')} />
+      <AlignField value={value('align')} />
+    </>
+  )
+}
+
+function HeightField({ value }: { readonly value: string }): VNode {
+  return <TextField name="height" label="Height in pixels" type="number" inputMode="numeric" value={value} />
+}
+
+function VariableFields({ value, variables }: ValueProps & Pick<NodeDialogProps, 'variables'>): VNode {
+  return (
+    <>
+      <TextField
+        name="name"
+        label="Name"
+        value={value('name')}
+        suggestions={variables}
+        hint="Such as first_name. Each recipient sees the own value in its place."
+      />
+      <TextField
+        name="fallback"
+        label="Text without a value"
+        optional
+        maxLength={500}
+        value={value('fallback')}
+        hint="Recipients without a value see this text."
+      />
+    </>
+  )
 }
 
 function LinkField({
@@ -135,7 +144,7 @@ function LinkField({
   )
 }
 
-function ImageFields({ value }: { readonly value: (name: string) => string }): VNode {
+function ImageFields({ value }: ValueProps): VNode {
   return (
     <>
       <TextField

@@ -12,7 +12,7 @@ export function Outside({ children }: { readonly children: ComponentChildren }):
       host.current = document.createElement('div')
       document.body.append(host.current)
     }
-    render(children, host.current)
+    render(<>{children}</>, host.current)
   })
   useEffect(
     () => () => {

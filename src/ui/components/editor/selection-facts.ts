@@ -1,4 +1,4 @@
-/** What stands at the selection of the editor, for its tool bar and dialogs. */
+/** Reads what stands at the selection of the editor, for its tool bar and dialogs. */
 import { redoDepth, undoDepth } from 'prosemirror-history'
 import type { Node as MailNode } from 'prosemirror-model'
 import { type EditorState, NodeSelection } from 'prosemirror-state'

@@ -37,7 +37,7 @@ interface RunningView {
   readonly menu: Place | null
   readonly form: OpenForm | null
   /** What the last act did, for screen readers. */
-  readonly told: string
+  readonly announced: string
   readonly host: MutableRef<HTMLDivElement | null>
   readonly toolbar: MutableRef<HTMLDivElement | null>
   readonly openMenu: () => void
@@ -55,10 +55,10 @@ interface Shown {
   readonly facts: SelectionFacts
   readonly menu: Place | null
   readonly form: OpenForm | null
-  readonly told: string
+  readonly announced: string
 }
 
-const nothing: Shown = { facts: noSelection, menu: null, form: null, told: '' }
+const nothing: Shown = { facts: noSelection, menu: null, form: null, announced: '' }
 
 export function useMailView(props: MailViewProps, describedBy: string): RunningView {
   const [shown, setShown] = useState(nothing)
@@ -68,7 +68,7 @@ export function useMailView(props: MailViewProps, describedBy: string): RunningV
   const toolbar = useRef<HTMLDivElement | null>(null)
   const ask = (kind: FormKind): void => change({ form: chooseForm(kind, latest.current.facts) })
   const tellMove = (by: -1 | 1): void =>
-    change({ told: by === -1 ? 'The block is moved up.' : 'The block is moved down.' })
+    change({ announced: by === -1 ? 'The block is moved up.' : 'The block is moved down.' })
   const { view, fault, host } = useStartedView(props, describedBy, (started) => ({
     onChange: (document) => latest.current.props.onChange(document),
     onSelect: (facts) => {

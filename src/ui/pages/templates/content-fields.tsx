@@ -60,24 +60,8 @@ export function ContentFields({ content, variables, htmlHint, onChange }: Conten
   )
 }
 
-type Asked = 'html' | 'blocks' | null
-
 function BodyFields({ content, variables, htmlHint, onChange }: ContentFieldsProps): VNode {
-  const [asked, setAsked] = useState<Asked>(null)
   const { source, html, blocks } = content
-  const close = (): void => setAsked(null)
-  const toHtml = async (): Promise<void> => {
-    if (blocks === null) return onChange({ source: 'html' })
-    const body = { blocks: { ...blocks } }
-    const compiled = await unwrap(sessionApi.POST('/ui/api/compiled-blocks', { body }))
-    onChange({ source: 'html', html: compiled.html })
-  }
-  const toBlocks = async (): Promise<void> => {
-    const { readHtml } = await loadCode(() => import('../../components/editor/mail-view.ts'))
-    onChange({ source: 'blocks', blocks: html === '' ? blocks : readHtml(html) })
-  }
-  const askHtml = (): unknown => (blocks === null ? toHtml() : setAsked('html'))
-  const askBlocks = (): unknown => (html === '' ? toBlocks() : setAsked('blocks'))
   return (
     <>
       {source === 'blocks' ? (
@@ -94,23 +78,44 @@ function BodyFields({ content, variables, htmlHint, onChange }: ContentFieldsPro
           hint={htmlHint}
         />
       )}
-      <p class="mail-source">
-        {source === 'blocks' ? (
-          <Button small onClick={askHtml}>
-            Write HTML instead
-          </Button>
-        ) : (
-          <Button small onClick={askBlocks}>
-            Write in blocks instead
-          </Button>
-        )}
-      </p>
-      <Outside>
-        {asked === 'html' ? <HtmlDialog onConfirm={toHtml} onClose={close} /> : null}
-        {asked === 'blocks' ? <BlocksDialog onConfirm={toBlocks} onClose={close} /> : null}
-      </Outside>
+      <SourceSwitch content={content} onChange={onChange} />
     </>
   )
+}
+
+type SourceSwitchProps = Pick<ContentFieldsProps, 'content' | 'onChange'>
+
+/** Asks before something is lost. A source without content is left at once. */
+function SourceSwitch({ content, onChange }: SourceSwitchProps): VNode {
+  const [asked, setAsked] = useState<EditedContent['source'] | null>(null)
+  const isBlocks = content.source === 'blocks'
+  const change = async (): Promise<void> => onChange(isBlocks ? await toHtml(content) : await toBlocks(content))
+  const isEmpty = isBlocks ? content.blocks === null : content.html === ''
+  const dialog = { onConfirm: change, onClose: () => setAsked(null) }
+  return (
+    <p class="mail-source">
+      <Button small onClick={() => (isEmpty ? change() : setAsked(content.source))}>
+        {isBlocks ? 'Write HTML instead' : 'Write in blocks instead'}
+      </Button>
+      <Outside>
+        {asked === 'blocks' ? <HtmlDialog {...dialog} /> : null}
+        {asked === 'html' ? <BlocksDialog {...dialog} /> : null}
+      </Outside>
+    </p>
+  )
+}
+
+async function toHtml({ blocks }: EditedContent): Promise<Partial<EditedContent>> {
+  if (blocks === null) return { source: 'html' }
+  const body = { blocks: { ...blocks } }
+  const { html } = await unwrap(sessionApi.POST('/ui/api/compiled-blocks', { body }))
+  return { source: 'html', html }
+}
+
+async function toBlocks({ html, blocks }: EditedContent): Promise<Partial<EditedContent>> {
+  if (html === '') return { source: 'blocks', blocks }
+  const { readHtml } = await loadCode(() => import('../../components/editor/mail-view.ts'))
+  return { source: 'blocks', blocks: readHtml(html) }
 }
 
 interface BlocksFieldProps {

@@ -131,7 +131,7 @@ const images = [
   { value: 'shown', label: 'With images' },
 ]
 
-/** Shows the mail as programs on desks and phones do. The choices stay while the user writes. */
+/** Shows the mail as wide and narrow programs do. The choices stay while the user writes. */
 function FramePreview({ id, html }: { readonly id: string; readonly html: string }): VNode {
   const [width, setWidth] = useState('desk')
   const [scheme, setScheme] = useState('light')

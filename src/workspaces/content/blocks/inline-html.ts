@@ -5,7 +5,7 @@ import type { HeadingBlock, InlineNode, ListBlock, ListItem, Mark, TextBlock } f
 const LINK_STYLE = 'color:#1a4fa0;text-decoration:underline'
 
 /** Neighbours with the same link become one link. */
-export function writeInline(content: readonly InlineNode[]): string {
+function writeInline(content: readonly InlineNode[]): string {
   const pieces: string[] = []
   let open: string | null = null
   for (const node of content) {

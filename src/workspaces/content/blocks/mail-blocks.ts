@@ -15,7 +15,7 @@ export const buttonColors = {
   orange: '#9a4a00',
 } as const
 
-export type ButtonColor = keyof typeof buttonColors
+type ButtonColor = keyof typeof buttonColors
 
 export type Mark =
   | { readonly type: 'strong' | 'em' | 'underline' }
@@ -77,13 +77,13 @@ export interface ImageBlock {
   }
 }
 
-export interface SpacerBlock {
+interface SpacerBlock {
   readonly type: 'spacer'
   /** Pixels. */
   readonly attrs: { readonly height: number }
 }
 
-export interface HtmlBlock {
+interface HtmlBlock {
   readonly type: 'html'
   /** The bytes go into the mail as they are. */
   readonly attrs: { readonly html: string }

@@ -10,7 +10,7 @@ import { createNode, findBlock, insertBlock, moveBlock, removeBlock } from './bl
 import { buildKeys, markType } from './editor-keys.ts'
 import type { Attributes, BlockKind, MailDocument, MailView, MailViewEvents } from './mail-document.ts'
 import { mailSchema } from './mail-schema.ts'
-import { parseHtml, renameStyles } from './parse-html.ts'
+import { parseHtml, renameInline } from './parse-html.ts'
 import { readFacts } from './selection-facts.ts'
 
 interface ViewOptions {
@@ -33,7 +33,7 @@ export function createMailView(host: HTMLElement, options: ViewOptions, events: 
       'aria-label': options.label,
       'aria-describedby': options.describedBy,
     },
-    transformPastedHTML: renameStyles,
+    transformPastedHTML: renameInline,
     dispatchTransaction: (transaction) => {
       const next = view.state.apply(transaction)
       view.updateState(next)

@@ -1,8 +1,9 @@
 /** The dashboard: the pages of a session in their frame, or the pages that need none. */
 import type { VNode } from 'preact'
-import { Redirect, Route, Router, Switch } from 'wouter-preact'
+import { type AroundNavHandler, Redirect, Route, Router, Switch } from 'wouter-preact'
 import { session, workspace } from './api/session-state.ts'
 import { LazyPage } from './components/lazy-page.tsx'
+import { mayLeave } from './components/leave-guard.ts'
 import { Placeholder } from './components/loaded.tsx'
 import { NotFoundPage } from './components/not-found-page.tsx'
 import { Notices } from './components/notices.tsx'
@@ -15,7 +16,7 @@ import { Shell } from './shell/shell.tsx'
 
 export function App(): VNode {
   return (
-    <Router base="/ui">
+    <Router base="/ui" aroundNav={navigateIfAllowed}>
       <Switch>
         <Route path="/set-password" component={SetPasswordPage} />
         <Route path="/forgotten-password" component={ForgottenPasswordPage} />
@@ -26,6 +27,12 @@ export function App(): VNode {
       <Notices />
     </Router>
   )
+}
+
+/** Asks before text that is not saved is left. A change of the query stays on the page. */
+const navigateIfAllowed: AroundNavHandler = (navigate, to, options) => {
+  const [path] = to.split(/[?#]/)
+  if (path === window.location.pathname || mayLeave()) navigate(to, options)
 }
 
 /** Shown until we know whether there is a session. */

@@ -42,6 +42,7 @@ async function writeDraft({ dashboard, page }: World, name: string): Promise<voi
   await page.getByLabel('Name', { exact: true }).fill(name)
   await page.getByLabel('From').fill('News <news@a.test>')
   await page.getByLabel('Subject').fill('News for {{first_name|you}}')
+  await page.getByRole('button', { name: 'Write HTML instead' }).click()
   await page
     .getByLabel('HTML')
     .fill('<p>Hello {{first_name|reader}}, <a href="https://shop.example/spring">look</a></p>')
@@ -57,6 +58,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByRole('link', { name: 'Write a broadcast' }).click()
   await page.getByLabel('Name', { exact: true }).fill('May')
   await page.getByLabel('From').fill('nobody')
+  await page.getByRole('button', { name: 'Write HTML instead' }).click()
   await page.getByLabel('HTML').fill('<p>{{secret}}</p>')
   await page.getByRole('button', { name: 'Save the draft' }).click()
   await page.waitForSelector('input[name="from"][aria-invalid="true"]')

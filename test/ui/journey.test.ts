@@ -183,6 +183,7 @@ async function sendBroadcast(t: Test, world: World): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('May')
   await page.getByLabel('From').fill('News <news@shop.test>')
   await page.getByLabel('Subject').fill('News for {{first_name|you}}')
+  await page.getByRole('button', { name: 'Write HTML instead' }).click()
   await page.getByLabel('HTML').fill('<p>Hello {{first_name|you}}, <a href="https://shop.example/spring">look</a></p>')
   await page.getByRole('button', { name: 'Save the draft' }).click()
   await page.getByRole('heading', { level: 1, name: 'May' }).waitFor()

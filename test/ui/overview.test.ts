@@ -25,7 +25,12 @@ async function causeTrouble(app: TestDaemon): Promise<string> {
   const [now, workspaceId] = [app.now(), app.workspaceId]
   const draft = {
     ...{ id: 'bc_paused', workspaceId, name: HOSTILE, audience_id: 'aud', subject: 'Hi', html: null, text: 'hi', now },
-    ...{ sender: toJson({ address: parseAddress('app@a.test'), name: '' }), reply_to: toJson([]), template_id: null },
+    ...{
+      sender: toJson({ address: parseAddress('app@a.test'), name: '' }),
+      reply_to: toJson([]),
+      template_id: null,
+      blocks: null,
+    },
   }
   await commit([
     { sql: `update webhooks set enabled = 0, disabled_reason = 'failing'`, parameters: [] },

@@ -23,6 +23,7 @@ t.test('a template is written with a live preview, changed and deleted', { skip 
 
   await page.getByLabel('Name', { exact: true }).fill(`Welcome ${SCRIPT}`)
   await page.getByLabel('Subject').fill('Hello {{first_name}}')
+  await page.getByRole('button', { name: 'Write HTML instead' }).click()
   await page.getByLabel('HTML').fill(`<p>Hello {{first_name}} of {{address.city|Rome}}</p>${SCRIPT}`)
   const frame = page.frameLocator('iframe')
   await frame.getByText('Hello {{first_name}} of Rome').waitFor()

@@ -14,7 +14,7 @@ import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type Broadcast = Tables['broadcasts']
 /** A broadcast without its bodies, which may have a megabyte. */
-export type BroadcastSummary = Omit<Broadcast, 'html' | 'text'>
+export type BroadcastSummary = Omit<Broadcast, 'html' | 'text' | 'blocks'>
 
 export interface BroadcastRef {
   readonly workspaceId: string
@@ -27,7 +27,9 @@ export const summaryColumns = [
   ...(['waits_until', 'note', 'version', 'created_at', 'updated_at', 'not_opened_of'] as const),
 ] as const satisfies readonly (keyof BroadcastSummary)[]
 
-const contentColumns = ['name', 'audience_id', 'sender', 'reply_to', 'subject', 'html', 'text', 'template_id'] as const
+const contentColumns = [
+  ...(['name', 'audience_id', 'sender', 'reply_to', 'subject', 'html', 'text', 'blocks', 'template_id'] as const),
+] as const
 
 /** The columns that a change of a draft may set. */
 export type DraftColumns = Pick<Broadcast, (typeof contentColumns)[number]>

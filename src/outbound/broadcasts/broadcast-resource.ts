@@ -9,6 +9,7 @@ import { formatTimestamp } from '../../base/platform/clock.js'
 import { keysOf } from '../../base/platform/records.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { parseJson, type Timestamp } from '../../base/storage/tables/columns.js'
+import type { StoredBlocks } from '../../base/storage/tables/content-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import { percentageOf, type Rates, ratesOf } from '../../records/metrics/summary.js'
 import type { Broadcast, BroadcastRef, BroadcastSummary } from './broadcast-records.js'
@@ -80,6 +81,7 @@ export interface ListedBroadcast extends Totals {
 export interface BroadcastResource extends ListedBroadcast {
   readonly html: string | null
   readonly text: string | null
+  readonly blocks: StoredBlocks | null
 }
 
 /** Returns the counts of a broadcast; zeros if the broadcast is gone. */
@@ -112,8 +114,9 @@ export async function toListedBroadcast(read: Read, broadcast: BroadcastSummary)
 }
 
 export async function toBroadcastResource(read: Read, broadcast: Broadcast): Promise<BroadcastResource> {
-  const { html, text } = broadcast
-  return { ...(await toListedBroadcast(read, broadcast)), html, text }
+  const { html, text, blocks } = broadcast
+  const document = blocks === null ? null : parseJson(blocks)
+  return { ...(await toListedBroadcast(read, broadcast)), html, text, blocks: document }
 }
 
 /** Makes totals from the emails in each status. `scheduled` is always 0, because messages are made when due. */

@@ -12,7 +12,9 @@ import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { tryCommit } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import type { StoredBlocks } from '../../base/storage/tables/content-tables.js'
 import { requireAudience } from '../../workspaces/audiences/audiences.js'
+import { checkUnchanged } from '../../workspaces/content/change-template.js'
 import { templateById } from '../../workspaces/content/templates.js'
 import { parseBroadcastContent } from './broadcast-content.js'
 import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
@@ -37,6 +39,8 @@ export interface Draft {
   readonly subject: string | null
   readonly html: string | null
   readonly text: string | null
+  /** The document of which `html` was made. Null if the HTML was written. */
+  readonly blocks: StoredBlocks | null
   readonly templateId: string | null
 }
 
@@ -52,6 +56,7 @@ interface Words {
   readonly subject?: unknown
   readonly html?: unknown
   readonly text?: unknown
+  readonly blocks?: unknown
   readonly template_id?: unknown
 }
 
@@ -75,14 +80,15 @@ export const wordRules: readonly WordRule[] = [
   {
     field: 'text',
     kind: 'missing-field',
-    message: 'is required, unless there is html or template_id',
-    holds: ({ html, text, template_id }) => [html, text, template_id].some(isGiven),
+    message: 'is required, unless there is html, blocks or template_id',
+    holds: ({ html, text, blocks, template_id }) => [html, text, blocks, template_id].some(isGiven),
   },
   {
     field: 'template_id',
     kind: 'invalid-parameter',
     message: 'has subject, html and text already: give either a template or these',
-    holds: ({ subject, html, text, template_id }) => !isGiven(template_id) || ![subject, html, text].some(isGiven),
+    holds: ({ subject, html, text, blocks, template_id }) =>
+      !isGiven(template_id) || ![subject, html, text, blocks].some(isGiven),
   },
 ]
 
@@ -106,16 +112,21 @@ export async function createDraft(
   return requireBroadcast(read, { workspaceId, id })
 }
 
-/** Undefined fields stay unchanged. Throws the refusals of `createDraft`, or `not-found`. */
+/**
+ * Undefined fields stay unchanged. Throws the refusals of `createDraft`, or `not-found`. With `expected`, the time of
+ * the last change that the client knows, a draft with another one is refused: `conflict`.
+ */
 export async function updateDraft(
   { read, commit }: Store,
   ref: BroadcastRef,
   change: DraftChange,
   now: number,
+  expected?: string,
 ): Promise<Broadcast> {
   for (;;) {
     const row = await requireBroadcast(read, ref)
     if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
+    checkUnchanged(row.updated_at, expected)
     const draft = applyChange(toDraft(row), change)
     checkAudienceStays(row, draft)
     await checkDraft(read, ref.workspaceId, draft)
@@ -139,7 +150,7 @@ function checkAudienceStays({ not_opened_of: first, audience_id: present }: Broa
 function applyChange(draft: Draft, change: DraftChange): Draft {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const { subject, html, text, templateId } = change
-  if (isGiven(templateId)) return { ...draft, subject: null, html: null, text: null, ...given }
+  if (isGiven(templateId)) return { ...draft, subject: null, html: null, text: null, blocks: null, ...given }
   const ownWords = [subject, html, text].some(isGiven)
   return { ...draft, ...(ownWords ? { templateId: null } : {}), ...given }
 }
@@ -166,16 +177,19 @@ export function buildTemplateNotFound(id: string): Refusal {
 }
 
 /** An empty body counts as no body. */
-function toContent({ name, audienceId, from, replyTo, subject, html, text, templateId }: Draft): DraftColumns {
+function toContent(draft: Draft): DraftColumns {
+  const { name, audienceId, from, replyTo, subject, html, text, blocks, templateId } = draft
   return {
     ...{ name, audience_id: audienceId, sender: toJson(from), reply_to: toJson(replyTo) },
     ...{ subject, html: html || null, text: text || null, template_id: templateId },
+    blocks: blocks === null ? null : toJson(blocks),
   }
 }
 
-export function toDraft({ name, audience_id, sender, reply_to, subject, html, text, template_id }: Broadcast): Draft {
+export function toDraft(row: Broadcast): Draft {
+  const { name, audience_id, sender, reply_to, subject, html, text, blocks, template_id } = row
   return {
     ...{ name, audienceId: audience_id, from: parseJson(sender), replyTo: parseJson(reply_to) },
-    ...{ subject, html, text, templateId: template_id },
+    ...{ subject, html, text, blocks: blocks === null ? null : parseJson(blocks), templateId: template_id },
   }
 }

@@ -2,6 +2,7 @@
 
 import { Refusal, toPlainRefusal } from '../../base/mail/refusal.js'
 import { memoryAloneOf, serveJobs } from '../../base/platform/processes/job-thread.js'
+import { compileBlocks } from '../../workspaces/content/blocks/compile-blocks.js'
 import { renderPreview, renderTemplate } from '../../workspaces/content/render-template.js'
 import { parseTemplate } from '../../workspaces/content/template-cache.js'
 import { EmailTracker } from '../tracking/track-email.js'
@@ -32,6 +33,8 @@ function perform(job: ThreadJob): DoneJob {
       return render(job)
     case 'preview':
       return preview(job)
+    case 'compile':
+      return { result: { kind: 'compiled', html: compileBlocks(job.blocks) }, transfer: [] }
     case 'wrap':
       return wrap(job)
   }

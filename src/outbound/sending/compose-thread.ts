@@ -1,5 +1,5 @@
 /**
- * Composes large content on a thread, renders large templates and wraps long lines: 10 MB of HTML take almost a second. Long bodies
+ * Composes large content on a thread, renders large templates, compiles mails in blocks and wraps long lines: 10 MB of HTML take almost a second. Long bodies
  * cross as UTF-8, and their memory is transferred to the thread. The message comes back in memory that only it uses. So
  * nothing is copied here.
  */
@@ -7,6 +7,8 @@
 import { type PlainRefusal, reviveRefusal } from '../../base/mail/refusal.js'
 import { restoreHeadroom } from '../../base/platform/memory/byte-pieces.js'
 import { JobThread, memoryAloneOf } from '../../base/platform/processes/job-thread.js'
+import type { MailBlocks } from '../../workspaces/content/blocks/mail-blocks.js'
+import { readBlocks } from '../../workspaces/content/blocks/read-blocks.js'
 import type { RenderedPreview, TemplateData } from '../../workspaces/content/render-template.js'
 import type { parseTemplate } from '../../workspaces/content/template-cache.js'
 import type { ComposedContent, ContentToCompose } from './compose-content.js'
@@ -41,6 +43,12 @@ export interface PreviewJob {
   readonly unsubscribeUrl: string
 }
 
+/** A checked document in blocks. */
+interface BlocksJob {
+  readonly kind: 'compile'
+  readonly blocks: MailBlocks
+}
+
 /** The message whose lines are too long. Its bytes lose their class on the way to the thread. */
 export interface WrapJob {
   readonly kind: 'wrap'
@@ -48,7 +56,7 @@ export interface WrapJob {
   readonly maxLineOctets: number
 }
 
-export type ThreadJob = ContentJob | TemplateJob | PreviewJob | WrapJob
+export type ThreadJob = ContentJob | TemplateJob | PreviewJob | BlocksJob | WrapJob
 
 /** The message as the thread sends it. Buffers become plain Uint8Arrays on the way. */
 type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
@@ -57,8 +65,14 @@ export type ComposedJob =
   | { readonly kind: 'composed'; readonly composed: PackedMessage }
   | { readonly kind: 'rendered'; readonly rendered: RenderedBodies<Uint8Array> }
   | { readonly kind: 'previewed'; readonly preview: RenderedPreview }
+  | { readonly kind: 'compiled'; readonly html: string }
   | { readonly kind: 'wrapped'; readonly raw: Uint8Array | null }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
+
+export interface CompiledBlocks {
+  readonly blocks: MailBlocks
+  readonly html: string
+}
 
 export class ComposeThread {
   private readonly thread = new JobThread<ThreadJob, ComposedJob>(
@@ -96,6 +110,14 @@ export class ComposeThread {
     const done = await this.run({ kind: 'preview', ...job }, [])
     if (done.kind !== 'previewed') throw new Error(`a preview was to be rendered, and the thread has ${done.kind} it`)
     return done.preview
+  }
+
+  /** Checks a document in blocks and compiles it to HTML. Rejects with the Refusal of `readBlocks`. */
+  async compileBlocks(given: unknown): Promise<CompiledBlocks> {
+    const blocks = readBlocks(given)
+    const done = await this.run({ kind: 'compile', blocks }, [])
+    if (done.kind !== 'compiled') throw new Error(`blocks were to be compiled, and the thread has ${done.kind} them`)
+    return { blocks, html: done.html }
   }
 
   /** Wraps long lines. Null if the message cannot be wrapped. `raw` is empty afterwards. */

@@ -1,9 +1,10 @@
 /** Dialogs. A dialog for an act that destroys something asks for its name. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { TextField } from './fields.tsx'
 import { Form, FormActions, SubmitButton } from './form.tsx'
+import { useUniqueId } from './unique-id.ts'
 
 interface DialogProps {
   readonly title: string
@@ -15,7 +16,7 @@ interface DialogProps {
 /** The dialog is open as long as it is rendered. Escape closes it, and the focus returns to its earlier place. */
 export function Dialog({ title, onClose, children, wide = false }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null)
-  const id = useId()
+  const id = useUniqueId()
   useEffect(() => {
     const dialog = element.current
     const before = document.activeElement

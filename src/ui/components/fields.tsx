@@ -1,7 +1,8 @@
 /** Fields of forms. Each has a label, may have a hint, and shows the error that the server named for it. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { useFieldError } from './form-context.ts'
+import { useUniqueId } from './unique-id.ts'
 
 interface FieldProps {
   readonly name: string
@@ -84,7 +85,7 @@ export function TextField({
   onInput,
   ...rest
 }: TextFieldProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -135,7 +136,7 @@ interface TextAreaProps extends FieldProps {
 
 export function TextArea(props: TextAreaProps): VNode {
   const { name, label, hint, value = '', optional = false, rows = 4, placeholder, mono = false, onInput } = props
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   return (
     <FieldFrame {...{ id, name, label, hint, error, optional }}>
@@ -168,7 +169,7 @@ interface SelectFieldProps extends FieldProps {
 }
 
 export function SelectField({ name, label, hint, options, value, onChange }: SelectFieldProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   return (
     <FieldFrame {...{ id, name, label, hint, error }}>
@@ -194,7 +195,7 @@ interface CheckFieldProps extends FieldProps {
 }
 
 export function CheckField({ name, label, hint, checked = false, onChange }: CheckFieldProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   return (
     <div class="field field-check">
@@ -220,7 +221,7 @@ interface ChoicesFieldProps extends FieldProps {
 }
 
 export function ChoicesField({ name, label, hint, options, chosen = [], single = false }: ChoicesFieldProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   return (
     <fieldset class="field field-choices" {...describe(id, hint, error)}>
@@ -251,7 +252,7 @@ interface FileFieldProps extends FieldProps {
 }
 
 export function FileField({ name, label, hint, accept, optional = false }: FileFieldProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const error = useFieldError(name)
   return (
     <FieldFrame {...{ id, name, label, hint, error, optional }}>

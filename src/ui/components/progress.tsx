@@ -1,7 +1,7 @@
 /** Shows the progress of a long piece of work. */
 import type { VNode } from 'preact'
-import { useId } from 'preact/hooks'
 import { formatNumber } from './format.ts'
+import { useUniqueId } from './unique-id.ts'
 
 interface ProgressProps {
   readonly label: string
@@ -12,7 +12,7 @@ interface ProgressProps {
 }
 
 export function Progress({ label, done, total, formatValue = formatNumber }: ProgressProps): VNode {
-  const id = useId()
+  const id = useUniqueId()
   const numbers = total === null ? formatValue(done) : `${formatValue(done)} of ${formatValue(total)}`
   return (
     <div class="progress">

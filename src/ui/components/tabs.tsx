@@ -1,7 +1,8 @@
 /** Parts of a page, one of which is shown. The address has its id, so that you can link it. */
 import type { ComponentChildren, VNode } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
+import { useUniqueId } from './unique-id.ts'
 
 interface Tab {
   readonly id: string
@@ -19,7 +20,7 @@ interface TabsProps {
 
 export function Tabs({ label, tabs, parameter = 'tab' }: TabsProps): VNode {
   const list = useRef<HTMLDivElement>(null)
-  const id = useId()
+  const id = useUniqueId()
   const [current, choose] = useCurrentTab(tabs, parameter)
   const move = (event: KeyboardEvent): void => {
     const at = current === undefined ? 0 : tabs.indexOf(current)

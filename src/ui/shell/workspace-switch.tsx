@@ -1,11 +1,11 @@
 /** Chooses which workspace the pages show. */
 import type { VNode } from 'preact'
-import { useId } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { chooseWorkspace, sessionInfo, workspace } from '../api/session-state.ts'
+import { useUniqueId } from '../components/unique-id.ts'
 
 export function WorkspaceSwitch(): VNode | null {
-  const id = useId()
+  const id = useUniqueId()
   const [, navigate] = useLocation()
   const { workspaces = [] } = sessionInfo.value ?? {}
   const current = workspace.value

@@ -7,10 +7,12 @@
  * Limit: n concurrent requests may exceed the maximum number of templates by n - 1.
  */
 import { Refusal } from '../../base/mail/refusal.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { ConstraintViolated, tryCommit } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import type { StoredBlocks } from '../../base/storage/tables/content-tables.js'
 import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
@@ -28,6 +30,8 @@ interface TemplateRequest {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
+  /** The document of which `html` was made. Null if the HTML was written. */
+  readonly blocks: StoredBlocks | null
   /** Null means the variables that the texts use. */
   readonly variables: readonly string[] | null
 }
@@ -61,16 +65,21 @@ export async function createTemplate(
   return row
 }
 
-/** Undefined fields stay unchanged. Null means that there is no such template. */
+/**
+ * Undefined fields stay unchanged. Null means that there is no such template. With `expected`, the time of the last
+ * change that the client knows, a template with another one is refused: `conflict`.
+ */
 export async function changeTemplate(
   { read, commit }: Store,
   templateRef: { readonly workspaceId: string; readonly id: string },
   change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,
+  expected?: string,
 ): Promise<Template | null> {
   for (;;) {
     const [row] = await templateById(read, templateRef)
     if (row === undefined) return null
+    checkUnchanged(row.updated_at, expected)
     const version = row.version + 1
     const changed = {
       ...row,
@@ -84,6 +93,17 @@ export async function changeTemplate(
   }
 }
 
+/**
+ * Throws a Refusal `conflict` if the last change was at another time than the client knows, so that two people or two
+ * tabs do not overwrite each other. Undefined means that the client knows none.
+ */
+export function checkUnchanged(updatedAt: number, expected: string | undefined): void {
+  const actual = formatTimestamp(updatedAt)
+  if (expected === undefined || expected === actual) return
+  const message = 'if_updated_at: it was changed by somebody else, or in another tab: load it again'
+  throw new Refusal('conflict', message, { field: 'if_updated_at', value: expected, updated_at: actual })
+}
+
 /** Rejects with a Refusal `conflict` if another template of the workspace has the alias. */
 function refuseTakenAlias(committed: Promise<void>, { alias }: Pick<Template, 'alias'>): Promise<void> {
   return committed.catch((error: unknown) => {
@@ -93,8 +113,10 @@ function refuseTakenAlias(committed: Promise<void>, { alias }: Pick<Template, 'a
   })
 }
 
-function toRequest({ name, alias, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
-  return { name, alias, subject, html, text, variables: listed === null ? null : parseJson(listed) }
+function toRequest({ name, alias, subject, html, text, blocks, listed_variables: listed }: Template): TemplateRequest {
+  const document = blocks === null ? null : parseJson(blocks)
+  const variables = listed === null ? null : parseJson(listed)
+  return { name, alias, subject, html, text, blocks: document, variables }
 }
 
 function dropUndefined(
@@ -105,11 +127,20 @@ function dropUndefined(
 
 type ContentColumns = Pick<
   Template,
-  'name' | 'alias' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'
+  'name' | 'alias' | 'subject' | 'html' | 'text' | 'blocks' | 'listed_variables' | 'variables' | 'size'
 >
 
-function buildContent({ name, alias, subject, html, text, variables: listed }: TemplateRequest): ContentColumns {
+function buildContent({
+  name,
+  alias,
+  subject,
+  html,
+  text,
+  blocks,
+  variables: listed,
+}: TemplateRequest): ContentColumns {
   const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
+  const document = blocks === null ? null : toJson(blocks)
   if (size > MAX_TEMPLATE_BYTES) {
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
@@ -133,7 +164,8 @@ function buildContent({ name, alias, subject, html, text, variables: listed }: T
     throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: bytes })
   }
   return {
-    ...{ name, alias, subject, html, text, size },
+    ...{ name, alias, subject, html, text, blocks: document },
+    size: size + Buffer.byteLength(document ?? ''),
     listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }

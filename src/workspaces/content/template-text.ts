@@ -47,6 +47,24 @@ const FALLBACK_PATTERN = String.raw`\|([^{}]{0,500})`
 const VARIABLE_PATTERN = String.raw`\s{0,20}(${NAME_PATTERN})\s{0,20}(?:${FALLBACK_PATTERN})?`
 const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{\{${VARIABLE_PATTERN}\}\}`, 'gu')
 
+const nameForm = new RegExp(`^${NAME_PATTERN}$`, 'u')
+
+export function isVariableName(text: string): boolean {
+  return nameForm.test(text)
+}
+
+/** Changes the text around its variables, which stay as they are. */
+export function mapLiterals(text: string, change: (literal: string) => string): string {
+  const pieces: string[] = []
+  let end = 0
+  for (const match of text.matchAll(variablePattern)) {
+    pieces.push(change(text.slice(end, match.index)), match[0])
+    end = match.index + match[0].length
+  }
+  pieces.push(change(text.slice(end)))
+  return pieces.join('')
+}
+
 /** Places of variables in a text. A variable counts each time it occurs. */
 export const MAX_PLACES = 5_000
 

@@ -16,6 +16,7 @@ export const insertTemplate = prepareWrite<Template>(({ db, slot }) =>
     subject: slot('subject'),
     html: slot('html'),
     text: slot('text'),
+    blocks: slot('blocks'),
     listed_variables: slot('listed_variables'),
     variables: slot('variables'),
     size: slot('size'),
@@ -36,6 +37,7 @@ export const updateTemplate = prepareWrite<Omit<Template, 'created_at'> & { befo
         subject: slot('subject'),
         html: slot('html'),
         text: slot('text'),
+        blocks: slot('blocks'),
         listed_variables: slot('listed_variables'),
         variables: slot('variables'),
         size: slot('size'),
@@ -86,7 +88,7 @@ export const selectTemplatePage = prepareRead<{ workspaceId: string; before: str
 export const selectTemplateBodies = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
   db
     .selectFrom('templates')
-    .select(['html', 'text'])
+    .select(['html', 'text', 'blocks'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('id', '=', slot('id')),
 )

@@ -40,6 +40,7 @@ const content: DraftColumns = {
   html: null,
   text: 'hello',
   template_id: null,
+  blocks: null,
 }
 
 type State = Broadcast['status'] | 'cancelled and finished' | 'sending and expanded'

@@ -16,6 +16,7 @@ const content = {
     text: 'hi',
   },
   template_id: null,
+  blocks: null,
 }
 
 t.test('paused ones, and those whose limit is used up', async (t) => {

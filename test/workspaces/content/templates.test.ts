@@ -291,6 +291,7 @@ const row = (id: string, more: Partial<Template> = {}): Template => ({
   subject: `subject of ${id}`,
   html: null,
   text: 'x'.repeat(1_000),
+  blocks: null,
   listed_variables: null,
   variables: toJson([]),
   size: 1_000,

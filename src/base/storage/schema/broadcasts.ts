@@ -28,7 +28,7 @@ const records = [
     scheduled_for integer, started_at integer, finished_at integer, key_id text,
     cursor text not null, ceiling text not null, expanded integer not null, waits_until integer, note text,
     version integer not null, created_at integer not null, updated_at integer not null, not_opened_of text,
-    html text, text text) strict, without rowid`,
+    html text, text text, blocks text) strict, without rowid`,
   // Lists the broadcasts of a workspace.
   'create index broadcasts_of_workspace on broadcasts (workspace_id, id)',
   // Finds the few broadcasts of an audience that may still have messages to make or to cancel.

@@ -8,7 +8,7 @@ const templates = [
   `create table templates (
     id text primary key, workspace_id text not null, name text not null, alias text, subject text not null, html text,
     text text,
-    listed_variables text, variables text not null, size integer not null, version integer not null,
+    blocks text, listed_variables text, variables text not null, size integer not null, version integer not null,
     created_at integer not null, updated_at integer not null) strict`,
   // Lists the templates of a workspace.
   'create index templates_of_workspace on templates (workspace_id, id)',

@@ -3,6 +3,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { Flag, Json, Slot, Timestamp } from './columns.js'
+import type { StoredBlocks } from './content-tables.js'
 
 type BroadcastStatus = 'draft' | 'scheduled' | 'sending' | 'paused' | 'sent' | 'cancelled'
 
@@ -24,6 +25,8 @@ export interface BroadcastsTable {
   subject: string | null
   html: string | null
   text: string | null
+  /** The document of which `html` was made. Null if the HTML was written. */
+  blocks: Json<StoredBlocks> | null
   template_id: string | null
   status: BroadcastStatus
   scheduled_for: Timestamp | null

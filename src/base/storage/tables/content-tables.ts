@@ -7,6 +7,12 @@ import type { RefusalKind } from '../../mail/refusal.js'
 import type { RefusedSummary } from '../../platform/csv/refused-lines.js'
 import type { Flag, Json, JsonObject, Slot, Timestamp } from './columns.js'
 
+/** A mail in blocks, whose form `workspaces/content/blocks/mail-blocks` says. */
+export interface StoredBlocks {
+  readonly type: 'doc'
+  readonly content: readonly object[]
+}
+
 export interface TemplatesTable {
   id: string
   workspace_id: string
@@ -16,11 +22,13 @@ export interface TemplatesTable {
   subject: string
   html: string | null
   text: string | null
+  /** The document of which `html` was made. Null if the HTML was written. */
+  blocks: Json<StoredBlocks> | null
   /** The variables that the client gave. Null if it gave none. */
   listed_variables: Json<readonly string[]> | null
   /** The listed ones, then others that the bodies use. */
   variables: Json<readonly string[]>
-  /** Octets of both bodies. */
+  /** Octets of both bodies and the document. */
   size: number
   /** Grows with every change, so that of two concurrent changes one sees the other. */
   version: number

@@ -10,6 +10,7 @@ import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/t
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
+import { type BlockCompiler, compileSource } from '../content/blocks-field.js'
 import { requireDiskSpace } from '../emails/email-acceptance.js'
 import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
@@ -22,6 +23,7 @@ import { broadcastRefOf, tag } from './broadcasts.js'
 
 export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
   readonly committer: EmailCommitter
+  readonly blocks: BlockCompiler
   /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly broadcasts: BroadcastEngine
@@ -54,7 +56,7 @@ function createRoute(deps: BroadcastActDeps): Route {
     area: 'write',
     tag,
     summary: 'Create a broadcast to an audience, as a draft or to be sent at once',
-    description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
+    description: 'Has either `template_id`, or `subject` with `html` or `blocks`, `text`, or both.',
     body: broadcastRequest,
     maxBody: MAX_BROADCAST_BODY,
     answers: { 201: { description: 'The broadcast.', schema: broadcastRecord, example: draftExample } },
@@ -70,7 +72,7 @@ function createRoute(deps: BroadcastActDeps): Route {
       const { workspaceId } = principal
       const at = parseStart(body.scheduled_at, now)
       if (body.send === true) requireDiskSpace(deps)
-      const draft = await createDraft(deps, workspaceId, toDraft(body), now)
+      const draft = await createDraft(deps, workspaceId, toDraft(body, await compileSource(deps.blocks, body)), now)
       if (body.send !== true) return json(201, await toBroadcastRecord(deps.read, draft))
       const { id } = draft
       try {

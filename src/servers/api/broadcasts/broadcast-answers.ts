@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Broadcast, BroadcastSummary } from '../../../outbound/broadcasts/broadcast-records.js'
 import {
-  type BroadcastResource,
   type ListedBroadcast,
   toBroadcastResource,
   toListedBroadcast,
 } from '../../../outbound/broadcasts/broadcast-resource.js'
+import { showBlocks } from '../content/blocks-field.js'
 import { timestamp } from '../http/input/values.js'
 import { broadcastFields, listedFields } from './broadcast-fields.js'
 
@@ -30,8 +30,9 @@ export function withResendNames<Shown extends ListedBroadcast>(broadcast: Shown)
   return { ...broadcast, object: 'broadcast', segment_id, scheduled_at, sent_at }
 }
 
-export async function toBroadcastRecord(read: Read, row: Broadcast): Promise<BroadcastResource & Also> {
-  return withResendNames(await toBroadcastResource(read, row))
+export async function toBroadcastRecord(read: Read, row: Broadcast): Promise<z.output<typeof broadcastRecord>> {
+  const resource = withResendNames(await toBroadcastResource(read, row))
+  return { ...resource, blocks: showBlocks(resource.blocks) }
 }
 
 export async function toListedRecord(read: Read, row: BroadcastSummary): Promise<ListedBroadcast & Also> {

@@ -39,6 +39,7 @@ function buildExample(
     not_opened_of: null,
     html: '<p>Hello {{first_name|reader}}</p>',
     text: null,
+    blocks: null,
     ...times,
   })
 }
@@ -59,7 +60,7 @@ export const sentExample = buildExample(
   { started_at: STARTED, finished_at: FINISHED },
 )
 
-const { html: _html, text: _text, ...listed } = sentExample
+const { html: _html, text: _text, blocks: _blocks, ...listed } = sentExample
 export const listedPageExample = { object: 'list', data: [listed], has_more: false }
 
 export const actExamples: Readonly<Record<BroadcastAct, ReturnType<typeof buildExample>>> = {

@@ -4,6 +4,7 @@ import type { NamedAddress } from '../../../base/mail/named-address.js'
 import type { BroadcastResource } from '../../../outbound/broadcasts/broadcast-resource.js'
 import { type Draft, type DraftChange, wordRules } from '../../../outbound/broadcasts/draft.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
+import { blocksAnswer, blocksRequest, type CompiledSource, ifUpdatedAt, oneSource } from '../content/blocks-field.js'
 import { mailboxes, mailboxObject, mailboxText, oneLine } from '../emails/email-fields.js'
 import { releaseText, releaseTextWithoutWords } from '../emails/email-request.js'
 import { isGiven, notBoth, required, rule } from '../http/input/field-rules.js'
@@ -45,6 +46,7 @@ const fields = z.strictObject({
   subject: subject.optional(),
   html: html.optional(),
   text: text.optional(),
+  blocks: blocksRequest.optional(),
   template_id: templateId.optional(),
   topic_id: topicId,
   send: z
@@ -61,6 +63,7 @@ export const broadcastRequest = fields
     required('name', 'subject'),
     required('audience_id', 'segment_id'),
     oneAudience,
+    oneSource,
     ...wordRules.map(({ field, kind, message, holds }) =>
       rule(holds, field, message, kind === 'missing-field' ? missingIssue : undefined),
     ),
@@ -88,9 +91,11 @@ export const broadcastChange = z
     subject: subject.nullable().optional(),
     html: html.nullable().optional(),
     text: text.nullable().optional(),
+    blocks: blocksRequest.optional(),
     template_id: templateId.nullable().optional(),
+    if_updated_at: ifUpdatedAt,
   })
-  .check(oneAudience)
+  .check(oneAudience, oneSource)
   .meta({ id: 'BroadcastChange', example: { subject: 'News of May' } })
 
 export const broadcastSend = z
@@ -172,23 +177,26 @@ export const broadcastFields = {
   ...listedFields,
   html: z.string().nullable(),
   text: z.string().nullable(),
+  blocks: blocksAnswer,
 } satisfies Record<keyof BroadcastResource, z.ZodType>
 
-export function toDraft(body: z.output<typeof fields>): Draft {
+/** `source` has the HTML and the document of the request. */
+export function toDraft(body: z.output<typeof fields>, source: CompiledSource): Draft {
   const name = body.name ?? (body.subject ?? '').slice(0, MAX_NAME)
   const audienceId = body.audience_id ?? body.segment_id ?? ''
   return {
     ...{ name, audienceId, from: body.from, replyTo: body.reply_to ?? [] },
     subject: body.subject ?? null,
-    html: body.html ?? null,
+    html: source.html ?? null,
     text: body.text ?? null,
+    blocks: source.blocks ?? null,
     templateId: body.template_id ?? null,
   }
 }
 
-export function toDraftChange(body: z.output<typeof broadcastChange>): DraftChange {
-  const { name, from, subject, html, text } = body
+export function toDraftChange(body: z.output<typeof broadcastChange>, source: CompiledSource): DraftChange {
+  const { name, from, subject, text } = body
   const replyTo: readonly NamedAddress[] | undefined = body.reply_to === null ? [] : body.reply_to
   const audienceId = body.audience_id ?? body.segment_id
-  return { name, from, replyTo, subject, html, text, audienceId, templateId: body.template_id }
+  return { name, from, replyTo, subject, text, ...source, audienceId, templateId: body.template_id }
 }

@@ -6,6 +6,7 @@ import type { BroadcastRef } from '../../../outbound/broadcasts/broadcast-record
 import { deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
 import { updateDraft } from '../../../outbound/broadcasts/draft.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
+import { type BlockCompiler, compileSource } from '../content/blocks-field.js'
 import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { awaitItems, buildList, listSchema, sliceAfterQuery, withNext } from '../http/input/paging.js'
@@ -19,8 +20,12 @@ export const tag = 'Broadcasts'
 
 const broadcastPage = listSchema(listedBroadcast)
 
-export function broadcastRoutes(store: Store): readonly Route[] {
-  return [listRoute(store), getRoute(store), patchRoute(store), removeRoute(store)]
+interface BroadcastRouteDeps extends Store {
+  readonly blocks: BlockCompiler
+}
+
+export function broadcastRoutes(deps: BroadcastRouteDeps): readonly Route[] {
+  return [listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
 }
 
 function listRoute({ read }: Store): Route {
@@ -30,7 +35,7 @@ function listRoute({ read }: Store): Route {
     area: 'read',
     tag,
     summary: 'List the broadcasts, newest first',
-    description: 'Without `html` and `text`.',
+    description: 'Without `html`, `text` and `blocks`.',
     query: sliceAfterQuery,
     answers: { 200: { description: 'Some of them.', schema: broadcastPage, example: listedPageExample } },
     refusals: [],
@@ -54,7 +59,7 @@ function getRoute({ read }: Store): Route {
   })
 }
 
-function patchRoute(store: Store): Route {
+function patchRoute(deps: BroadcastRouteDeps): Route {
   return route({
     method: 'PATCH',
     path: '/broadcasts/:id',
@@ -76,8 +81,10 @@ function patchRoute(store: Store): Route {
       'invalid_template_variables',
     ],
     run: async (call) => {
-      const changed = await updateDraft(store, broadcastRefOf(call), toDraftChange(call.body), call.now)
-      return json(200, await toBroadcastRecord(store.read, changed))
+      const { body, now } = call
+      const change = toDraftChange(body, await compileSource(deps.blocks, body))
+      const changed = await updateDraft(deps, broadcastRefOf(call), change, now, body.if_updated_at)
+      return json(200, await toBroadcastRecord(deps.read, changed))
     },
   })
 }

@@ -8,6 +8,7 @@ import type { Template } from '../../../workspaces/content/templates.js'
 import { oneLine } from '../emails/email-fields.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
+import { blocksAnswer, blocksRequest, ifUpdatedAt, oneSource, showStoredBlocks } from './blocks-field.js'
 
 const subject = oneLine
   .max(MAX_SUBJECT)
@@ -61,8 +62,10 @@ export const templateRequest = z
     subject,
     html: html.default(null),
     text: text.default(null),
+    blocks: blocksRequest.default(null),
     variables: variables.default(null),
   })
+  .check(oneSource)
   .meta({
     id: 'TemplateRequest',
     example: { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>Hello {{first_name}}</p>' },
@@ -75,8 +78,11 @@ export const templateChange = z
     subject: subject.optional(),
     html: html.optional(),
     text: text.optional(),
+    blocks: blocksRequest.optional(),
     variables: variables.optional(),
+    if_updated_at: ifUpdatedAt,
   })
+  .check(oneSource)
   .meta({ id: 'TemplateChange', example: { subject: 'Welcome, {{first_name}}' } })
 
 const fields = {
@@ -87,6 +93,7 @@ const fields = {
   subject: z.string().meta({ example: 'Hello {{first_name}}' }),
   html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
   text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
+  blocks: blocksAnswer,
   variables: z.array(z.string()),
   status: z.literal('published'),
   created_at: timestamp,
@@ -96,7 +103,10 @@ export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplat
 export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
 
 type CreatedTemplate = z.output<typeof createdTemplate>
-type TemplateRow = Pick<Template, 'id' | 'name' | 'alias' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
+type TemplateRow = Pick<
+  Template,
+  'id' | 'name' | 'alias' | 'subject' | 'html' | 'text' | 'blocks' | 'variables' | 'created_at'
+>
 
 export function toCreatedTemplate({
   id,
@@ -105,11 +115,12 @@ export function toCreatedTemplate({
   subject,
   html,
   text,
+  blocks,
   variables,
   created_at,
 }: TemplateRow): CreatedTemplate {
   const names = parseJson(variables)
-  const words = { name, alias, subject, html, text, variables: [...names] }
+  const words = { name, alias, subject, html, text, blocks: showStoredBlocks(blocks), variables: [...names] }
   return { object: 'template', id, ...words, status: 'published', created_at: iso(created_at) }
 }
 

@@ -6,8 +6,10 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import { MAX_ID } from '../../../base/storage/db/paging.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
+import { addFooters } from '../../../outbound/broadcasts/preview-footer.js'
 import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
 import { LONG_BODY } from '../../../outbound/sending/message-content.js'
+import { readMailFooter } from '../../../workspaces/accounts/workspace/mail-footer.js'
 import { MAX_TEMPLATE_BYTES } from '../../../workspaces/content/change-template.js'
 import { renderPreview } from '../../../workspaces/content/render-template.js'
 import { parseTemplate } from '../../../workspaces/content/template-cache.js'
@@ -17,6 +19,7 @@ import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceAfterQuery } from '../http/input/paging.js'
 import { type Route, route } from '../http/route/route.js'
+import { blocksRequest, compileSource, oneSource } from './blocks-field.js'
 import { templateRecord } from './template-fields.js'
 
 export const previewRequest = z
@@ -24,8 +27,14 @@ export const previewRequest = z
     subject: z.string().max(2_000, 'allowed: up to 2000 characters').default(''),
     html: z.string().nullable().default(null),
     text: z.string().nullable().default(null),
+    blocks: blocksRequest.default(null),
+    footer: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether bodies without a link to unsubscribe get the footer of broadcasts.' }),
     template_data: templateData.default({}),
   })
+  .check(oneSource)
   .meta({ id: 'TemplatePreviewRequest', example: { subject: 'Hello {{first_name}}', html: '<p>Hello</p>' } })
 
 const preview = z
@@ -38,14 +47,14 @@ const preview = z
   })
   .meta({ id: 'TemplatePreview' })
 
-const listed = templateRecord.omit({ html: true, text: true }).meta({ id: 'ListedTemplate' })
+const listed = templateRecord.omit({ html: true, text: true, blocks: true }).meta({ id: 'ListedTemplate' })
 
 export function templatePageRoutes(
   read: Read,
   sampleUnsubscribeUrl: string,
   composing: ComposeThread,
 ): readonly Route[] {
-  return [listRoute(read), previewRoute(sampleUnsubscribeUrl, composing)]
+  return [listRoute(read), previewRoute(read, sampleUnsubscribeUrl, composing), compileRoute(composing)]
 }
 
 function listRoute(read: Read): Route {
@@ -80,7 +89,7 @@ function listRoute(read: Read): Route {
 }
 
 /** `unsubscribeUrl` unsubscribes no recipient. */
-function previewRoute(unsubscribeUrl: string, composing: ComposeThread): Route {
+function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThread): Route {
   return route({
     method: 'POST',
     path: '/template-previews',
@@ -92,7 +101,12 @@ function previewRoute(unsubscribeUrl: string, composing: ComposeThread): Route {
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
-    run: async ({ body: { subject, html, text, template_data: data } }) => {
+    run: async ({ principal, body }) => {
+      const { subject, template_data: data } = body
+      const { html: source = null } = await compileSource(composing, body)
+      const { html, text } = body.footer
+        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, principal.workspaceId))
+        : { html: source, text: body.text }
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
@@ -105,5 +119,24 @@ function previewRoute(unsubscribeUrl: string, composing: ComposeThread): Route {
           : renderPreview(parseTemplate(words), data, unsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },
+  })
+}
+
+const compileRequest = z.strictObject({ blocks: z.record(z.string(), z.unknown()) })
+const compiled = z.strictObject({ html: z.string() })
+
+/** An editor asks for it when its user goes on in HTML. */
+function compileRoute(composing: ComposeThread): Route {
+  return route({
+    method: 'POST',
+    path: '/compiled-blocks',
+    area: 'read',
+    tag: 'Templates',
+    summary: 'Make HTML of a mail in blocks, with its variables',
+    body: compileRequest,
+    maxBody: MAX_TEMPLATE_BODY,
+    answers: { 200: { description: 'The HTML.', schema: compiled } },
+    refusals: [],
+    run: async ({ body: { blocks } }) => json(200, { html: (await composing.compileBlocks(blocks)).html }),
   })
 }

@@ -31,6 +31,7 @@ import { listSchema, sliceAfterQuery } from '../http/input/paging.js'
 import { goneSchema, notFound, uuid } from '../http/input/values.js'
 import { stringifyList } from '../http/output/json-in-steps.js'
 import { type Call, type Route, route } from '../http/route/route.js'
+import { compileSource } from './blocks-field.js'
 import {
   createdTemplate,
   templateChange,
@@ -74,8 +75,11 @@ function createRoute(deps: TemplateRouteDeps): Route {
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
     refusals: ['conflict'],
-    run: async ({ principal: { workspaceId }, body, now }) =>
-      json(201, toCreatedTemplate(await createTemplate(deps, workspaceId, body, now))),
+    run: async ({ principal: { workspaceId }, body, now }) => {
+      const { html = null, blocks = null } = await compileSource(deps.composing, body)
+      const content = { ...body, html, blocks }
+      return json(201, toCreatedTemplate(await createTemplate(deps, workspaceId, content, now)))
+    },
   })
 }
 
@@ -86,7 +90,7 @@ function listRoute({ read }: TemplateRouteDeps): Route {
     area: 'read',
     tag,
     summary: 'List the templates, newest first',
-    description: `After the first ${PAGE_BYTES} bytes of bodies \`html\` and \`text\` are null: read these templates by id.`,
+    description: `After the first ${PAGE_BYTES} bytes of bodies \`html\`, \`text\` and \`blocks\` are null: read these templates by id.`,
     query: sliceAfterQuery,
     answers: { 200: { description: 'Some of them.', schema: listSchema(templateRecord) } },
     refusals: [],
@@ -96,7 +100,7 @@ function listRoute({ read }: TemplateRouteDeps): Route {
       const data = await stringifyList(rows.slice(0, limit), async (row) => {
         bytes += row.size
         const [bodies] = bytes > PAGE_BYTES ? [] : await selectTemplateBodies(read, { workspaceId, id: row.id })
-        return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
+        return toTemplateResource({ ...row, html: null, text: null, blocks: null, ...bodies })
       })
       return json(200, { object: 'list', data, has_more: rows.length > limit })
     },
@@ -152,10 +156,12 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     body: templateChange,
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'The template.', schema: templateRecord } },
-    refusals: ['template_not_found'],
+    refusals: ['template_not_found', 'conflict'],
     run: async (call) => {
       const place = await templateKeyOf(deps.read, call)
-      const row = await changeTemplate(deps, place, call.body, call.now)
+      const { if_updated_at: expected, ...change } = call.body
+      const source = await compileSource(deps.composing, change)
+      const row = await changeTemplate(deps, place, { ...change, ...source }, call.now, expected)
       deps.templates.forget(place.workspaceId, place.id)
       if (row === null) throw templateNotFound(place.id)
       return json(200, toTemplateResource(row))

@@ -34,10 +34,13 @@ interface FrameDeps {
   readonly mime: MessageReader
 }
 
+/** `images` are the sources of images. */
+const policyOf = (images: string): string =>
+  `sandbox; default-src 'none'; img-src ${images}; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; ` +
+  "frame-ancestors 'self'"
+
 const frameHeaders = {
-  'Content-Security-Policy':
-    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; " +
-    "frame-ancestors 'self'",
+  'Content-Security-Policy': policyOf('data:'),
   'X-Frame-Options': 'SAMEORIGIN',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
@@ -53,6 +56,14 @@ export const framePreviewRequest = z
   .strictObject({ html: z.string(textRule).min(1, textRule).max(MAX_PREVIEW, textRule) })
   .meta({ id: 'PreviewRequest', example: { html: '<p>Hello</p>' } })
 const previewId = z.strictObject({ id: z.string().meta({ example: 'n4bQgYhMfWWaL-qgxVrQFa' }) }).meta({ id: 'Preview' })
+
+const previewQuery = z.strictObject({
+  scheme: z.enum(['light', 'dark']).default('light').meta({ description: 'Of the mail program.' }),
+  images: z
+    .enum(['blocked', 'shown'])
+    .default('blocked')
+    .meta({ description: 'Whether the browser loads the images from where they are.' }),
+})
 
 /** Bytes of a preview as JSON. */
 const MAX_BODY = 4 * 1_048_576
@@ -125,12 +136,16 @@ function previewRoute({ mime }: FrameDeps, previews: Previews): Route {
     tag,
     summary: 'HTML that was kept, for a frame',
     params: { id: 'Id of the preview.' },
+    query: previewQuery,
     answers,
     refusals: ['not_found'],
-    run: ({ session, params: { id = '' }, now }) => {
+    run: async ({ session, params: { id = '' }, query: { scheme, images }, now }) => {
       const found = previews.find(session.id, id, now)
       if (found === null) throw notFound('not-found', 'preview', id)
-      return answerDocument(mime, session.userId, () => found, { kind: 'html' })
+      const answer = await answerDocument(mime, session.userId, () => found, { kind: 'html', scheme })
+      if (images === 'blocked') return answer
+      const policy = policyOf('data: https: http:')
+      return { ...answer, headers: { ...frameHeaders, 'Content-Security-Policy': policy } }
     },
   })
 }
@@ -140,13 +155,15 @@ async function requireReader(read: Read, userId: string, workspaceId: string): P
   requirePermission(await findSessionPrincipal(read, userId, workspaceId), 'read')
 }
 
+type FrameAnswer = Extract<Answer, { kind: 'bytes' }>
+
 /** It takes the turn of `owner`. */
 async function answerDocument(
   mime: FrameDeps['mime'],
   owner: string,
   source: RawSource,
   facts: DisplayFacts,
-): Promise<Answer> {
+): Promise<FrameAnswer> {
   const result = await mime.render(owner, source, messageRenderer, facts)
   const bytes = result.kind === 'rendered' ? result.bytes : Buffer.from(renderNote(UNREADABLE))
   return { kind: 'bytes', type: HTML_TYPE, bytes, headers: frameHeaders }

@@ -13,6 +13,7 @@ import { htmlChange, type TrackedHtml } from '../../../outbound/tracking/restore
 import { MessageContent } from '../../../records/messages/mime/message-content.js'
 import type { MessageRenderer, MimeAttachment } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { disarmHtml } from './disarm-html.js'
+import { type PreviewScheme, showInScheme } from './preview-scheme.js'
 
 /** Characters of HTML. */
 const MAX_HTML = 1_000_000
@@ -27,13 +28,17 @@ const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'ima
 /** The bytes are a message, or HTML alone. */
 export type DisplayFacts =
   | { readonly kind: 'message'; readonly tracked: TrackedHtml | null }
-  | { readonly kind: 'html' }
+  | { readonly kind: 'html'; readonly scheme: PreviewScheme }
 
 /** The processes import it under this name. */
 export const messageRenderer: MessageRenderer<DisplayFacts> = {
   module: new URL(import.meta.url),
   render: (raw, facts) =>
-    Buffer.from(facts.kind === 'html' ? disarmHtml(raw.toString()) : renderMessage(raw, facts.tracked)),
+    Buffer.from(
+      facts.kind === 'html'
+        ? showInScheme(disarmHtml(raw.toString()), facts.scheme)
+        : renderMessage(raw, facts.tracked),
+    ),
 }
 
 export function renderNote(text: string): string {

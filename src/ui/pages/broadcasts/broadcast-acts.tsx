@@ -2,16 +2,13 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
-import { sessionInfo } from '../../api/session-state.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { TextField } from '../../components/fields.tsx'
-import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readText } from '../../components/form-values.ts'
+import { ConfirmDialog } from '../../components/dialog.tsx'
 import { notify } from '../../components/notices.tsx'
 import type { Broadcast } from './broadcast.ts'
 import { AgainDialog, DuplicateButton } from './copy-dialog.tsx'
 import { SendDialog } from './send-dialog.tsx'
+import { TestDialog } from './test-dialog.tsx'
 
 interface ActsProps {
   readonly broadcast: Broadcast
@@ -83,38 +80,6 @@ function SendingActs({ broadcast: { id, status }, onChanged }: ActsProps): VNode
     <Button tone="primary" onClick={status === 'paused' ? resume : pause}>
       {status === 'paused' ? 'Resume' : 'Pause'}
     </Button>
-  )
-}
-
-interface TestDialogProps {
-  readonly id: string
-  readonly onClose: () => void
-}
-
-function TestDialog({ id, onClose }: TestDialogProps): VNode {
-  const send = async (values: FormData): Promise<void> => {
-    const body = { to: readText(values, 'to') }
-    const { to } = await unwrap(api.POST('/v1/broadcasts/{id}/test', { params: { path: { id } }, body }))
-    notify(`A test is sent to ${to}.`)
-    onClose()
-  }
-  return (
-    <Dialog title="Send a test" onClose={onClose}>
-      <Form onSubmit={send}>
-        <TextField
-          name="to"
-          label="To"
-          type="email"
-          inputMode="email"
-          value={sessionInfo.value?.user.email ?? ''}
-          hint="The test uses the values of a contact in the audience. Its links are not tracked, and it does not count in the results."
-        />
-        <FormActions>
-          <SubmitButton>Send the test</SubmitButton>
-          <Button onClick={onClose}>Cancel</Button>
-        </FormActions>
-      </Form>
-    </Dialog>
   )
 }
 

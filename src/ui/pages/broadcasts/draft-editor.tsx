@@ -1,65 +1,140 @@
-/** The form of a draft next to its preview. The draft has its own content, or that of a template. */
-import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+/**
+ * The form of a draft next to its preview. The draft has its own content, or that of a template. It saves by itself
+ * when it is complete.
+ */
+import type { RefObject, VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { toFieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { Button } from '../../components/button.tsx'
+import { Outside } from '../../components/editor/outside.tsx'
 import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readExactText, readLines, readText } from '../../components/form-values.ts'
+import { readLines, readText } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
+import { useLeaveGuard } from '../../components/leave-guard.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Note } from '../../components/values.tsx'
-import type { Content } from '../templates/content-preview.tsx'
+import { ContentFields, type EditedContent, toEdited } from '../templates/content-fields.tsx'
 import { PreviewPanel } from '../templates/preview-panel.tsx'
 import type { Broadcast, DraftChoices } from './broadcast.ts'
+import { DraftSaver, type SaveState, type WrittenDraft } from './draft-saver.ts'
+import { SaveNote } from './save-note.tsx'
+import { TestDialog } from './test-dialog.tsx'
 
 interface DraftEditorProps {
   readonly choices: DraftChoices
   /** Without it, the form is for a new draft. */
   readonly draft?: Broadcast
-  readonly onSubmit: (values: FormData) => Promise<void>
+  /** After each save. */
+  readonly onSaved: (draft: Broadcast) => void
+  /** After the save that the user asked for. */
+  readonly onDone: (draft: Broadcast) => void
+  readonly onReload: () => void
 }
 
 const samples = { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' }
 const missingNote = 'Contacts without a value get an empty text. Give a default, such as {{first_name|you}}.'
+const variables = ['first_name', 'last_name', 'email', 'unsubscribe_url']
 
-export function DraftEditor({ choices, draft, onSubmit }: DraftEditorProps): VNode {
+export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: DraftEditorProps): VNode {
   const [templateId, setTemplateId] = useState(draft?.template_id ?? '')
-  const { subject, html, text } = draft ?? {}
-  const [content, setContent] = useState<Content>({ subject: subject ?? '', html: html ?? '', text: text ?? '' })
+  const [content, setContent] = useState(toEdited(draft))
+  const place = useRef<HTMLDivElement>(null)
+  const { saver, state } = useSaver({ draft, place, content, onSaved })
+  const change = (changed: Partial<EditedContent>): void => {
+    saver.touch()
+    setContent((before) => ({ ...before, ...changed }))
+  }
+  const submit = async (): Promise<void> => {
+    if (templateId === '' && isEmpty(content)) throw toFieldError('blocks', 'Write the mail.')
+    onDone(await saver.save())
+  }
   return (
-    <div class="editor">
-      <Form onSubmit={onSubmit}>
-        <AddressFields choices={choices} draft={draft} />
-        <SelectField
-          name="template_id"
-          label="Content"
-          options={[
-            { value: '', label: 'Write it here' },
-            ...choices.templates.map(({ id, name }) => ({ value: id, label: `Template: ${name}` })),
-          ]}
-          value={templateId}
-          onChange={setTemplateId}
-          hint="The broadcast uses the template as it is at the time of sending."
-        />
-        {templateId === '' ? (
-          <ContentFields
-            content={content}
-            onChange={(field, value) => setContent((before) => ({ ...before, [field]: value }))}
-          />
-        ) : null}
-        <FormActions>
-          <SubmitButton>Save the draft</SubmitButton>
-        </FormActions>
-      </Form>
+    <div class="editor" ref={place}>
+      <div class="draft-form" onInput={() => saver.touch()}>
+        <Form onSubmit={submit}>
+          <AddressFields choices={choices} draft={draft} />
+          <TemplateField choices={choices} templateId={templateId} onChange={setTemplateId} />
+          {templateId === '' ? (
+            <ContentFields {...{ content, variables }} htmlHint={<HtmlHint />} onChange={change} />
+          ) : null}
+          <FormActions>
+            <SubmitButton>Save the draft</SubmitButton>
+            <TestButton onSave={() => saver.save()} />
+          </FormActions>
+          <SaveNote state={state} onReload={onReload} onOverwrite={() => saver.save(true)} />
+        </Form>
+      </div>
       <div class="editor-preview">
         {templateId === '' ? (
-          <PreviewPanel content={content} missingNote={missingNote} samples={samples} />
+          <PreviewPanel {...{ content, missingNote, samples }} hasFooter />
         ) : (
           <TemplatePreview key={templateId} id={templateId} />
         )}
       </div>
     </div>
+  )
+}
+
+/** Saves the draft first, because the test is of what is stored. */
+function TestButton({ onSave }: { readonly onSave: () => Promise<Broadcast> }): VNode {
+  const [tested, setTested] = useState<string | null>(null)
+  return (
+    <>
+      <Button onClick={async () => setTested((await onSave()).id)}>Save and send a test</Button>
+      <Outside>{tested === null ? null : <TestDialog id={tested} onClose={() => setTested(null)} />}</Outside>
+    </>
+  )
+}
+
+function isEmpty({ source, html, blocks, text }: EditedContent): boolean {
+  return text === '' && (source === 'html' ? html === '' : blocks === null)
+}
+
+interface SaverProps extends Pick<DraftEditorProps, 'onSaved'> {
+  readonly draft: Broadcast | undefined
+  readonly place: RefObject<HTMLDivElement>
+  readonly content: EditedContent
+}
+
+/** The saver reads what the form and the editor have when it saves. */
+function useSaver({ draft, place, content, onSaved }: SaverProps): { saver: DraftSaver; state: SaveState } {
+  const [state, setState] = useState<SaveState>({ kind: 'unchanged' })
+  const guard = useLeaveGuard()
+  const latest = useRef({ content, onSaved })
+  latest.current = { content, onSaved }
+  const made = useRef<DraftSaver | null>(null)
+  made.current ??= new DraftSaver(draft ?? null, {
+    guard,
+    onState: setState,
+    onSaved: (saved) => latest.current.onSaved(saved),
+    read: () => readDraft(new FormData(place.current?.querySelector('form') ?? undefined), latest.current.content),
+  })
+  const saver = made.current
+  useEffect(() => () => saver.stop(), [])
+  return { saver, state }
+}
+
+interface TemplateFieldProps extends Pick<DraftEditorProps, 'choices'> {
+  readonly templateId: string
+  readonly onChange: (id: string) => void
+}
+
+function TemplateField({ choices, templateId, onChange }: TemplateFieldProps): VNode {
+  return (
+    <SelectField
+      name="template_id"
+      label="Content"
+      options={[
+        { value: '', label: 'Write it here' },
+        ...choices.templates.map(({ id, name }) => ({ value: id, label: `Template: ${name}` })),
+      ]}
+      value={templateId}
+      onChange={onChange}
+      hint="The broadcast uses the template as it is at the time of sending."
+    />
   )
 }
 
@@ -104,41 +179,12 @@ function AddressFields({
   )
 }
 
-interface ContentFieldsProps {
-  readonly content: Content
-  readonly onChange: (field: keyof Content, value: string) => void
-}
-
-function ContentFields({ content: { subject, html, text }, onChange }: ContentFieldsProps): VNode {
+function HtmlHint(): VNode {
   return (
     <>
-      <TextField name="subject" label="Subject" value={subject} onInput={(value) => onChange('subject', value)} />
-      <TextArea
-        name="html"
-        label="HTML"
-        value={html}
-        rows={14}
-        mono
-        optional
-        onInput={(value) => onChange('html', value)}
-        hint={
-          <>
-            Variables: <code>{'{{email}}'}</code>, <code>{'{{first_name|you}}'}</code>, <code>{'{{last_name}}'}</code>,{' '}
-            <code>{'{{metadata.plan}}'}</code>, <code>{'{{unsubscribe_url}}'}</code>. Without the last one, Posthorn
-            appends a link to unsubscribe.
-          </>
-        }
-      />
-      <TextArea
-        name="text"
-        label="Text"
-        value={text}
-        rows={7}
-        mono
-        optional
-        onInput={(value) => onChange('text', value)}
-        hint="If it is empty, Posthorn makes the text from the HTML."
-      />
+      Variables: <code>{'{{email}}'}</code>, <code>{'{{first_name|you}}'}</code>, <code>{'{{last_name}}'}</code>,{' '}
+      <code>{'{{metadata.plan}}'}</code>, <code>{'{{unsubscribe_url}}'}</code>. Without the last one, Posthorn appends a
+      link to unsubscribe.
     </>
   )
 }
@@ -152,32 +198,28 @@ function TemplatePreview({ id }: { readonly id: string }): VNode {
           content={{ subject, html: html ?? '', text: text ?? '' }}
           missingNote={missingNote}
           samples={samples}
+          hasFooter
         />
       )}
     </Loaded>
   )
 }
 
-interface DraftValues {
-  name: string
-  audience_id: string
-  from: string
-  reply_to: string[]
-  subject: string
-  html: string
-  text: string
-  template_id: string | null
-}
-
-export function readDraft(values: FormData): DraftValues {
-  return {
+function readDraft(values: FormData, content: EditedContent): WrittenDraft {
+  const { source, html, blocks } = content
+  const common = {
     name: readText(values, 'name'),
     audience_id: readText(values, 'audience_id'),
     from: readText(values, 'from'),
     reply_to: readLines(values, 'reply_to'),
-    subject: readText(values, 'subject'),
-    html: readExactText(values, 'html'),
-    text: readExactText(values, 'text'),
-    template_id: readText(values, 'template_id') || null,
+  }
+  const hasAddresses = common.name !== '' && common.audience_id !== '' && common.from !== ''
+  const templateId = readText(values, 'template_id')
+  if (templateId !== '') return { body: { ...common, template_id: templateId }, isComplete: hasAddresses }
+  const { subject, text } = content
+  const body = source === 'blocks' && blocks !== null ? { blocks } : { html }
+  return {
+    body: { ...common, subject: subject.trim(), text, ...body },
+    isComplete: hasAddresses && subject.trim() !== '' && !isEmpty(content),
   }
 }

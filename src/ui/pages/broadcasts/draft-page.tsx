@@ -1,6 +1,7 @@
 /** Writes a broadcast, or changes a draft. */
 import type { VNode } from 'preact'
-import { useLocation } from 'wouter-preact'
+import { useRef, useState } from 'preact/hooks'
+import { useLocation, useSearchParams } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { ButtonLink } from '../../components/button.tsx'
@@ -9,25 +10,77 @@ import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Note } from '../../components/values.tsx'
-import { loadChoices } from './broadcast.ts'
-import { DraftEditor, readDraft } from './draft-editor.tsx'
+import { type Broadcast, loadChoices } from './broadcast.ts'
+import { DraftEditor } from './draft-editor.tsx'
 
+/** After its first save, the address names the draft, so that it is found again when the page is loaded again. */
 export function NewDraftPage(): VNode {
-  const [, navigate] = useLocation()
-  const choices = useLoad(loadChoices)
-  const create = async (values: FormData): Promise<void> => {
-    const { name, audience_id, from, reply_to, subject, html, text, template_id } = readDraft(values)
-    const words = template_id === null ? { subject, html, text } : { template_id }
-    const { id } = await unwrap(api.POST('/v1/broadcasts', { body: { name, audience_id, from, reply_to, ...words } }))
-    notify('The draft is saved.')
-    navigate(`/broadcasts/${id}`)
+  const [search, setSearch] = useSearchParams()
+  const [first] = useState(search.get('draft'))
+  const keep = ({ id }: Broadcast): void => {
+    if (search.get('draft') !== id) setSearch({ draft: id }, { replace: true })
   }
   return (
     <Page title="Write a broadcast" up={{ href: '/broadcasts', label: 'Broadcasts' }}>
-      <Loaded from={choices}>
-        {(given) => (given.audiences.length === 0 ? <NoAudience /> : <DraftEditor choices={given} onSubmit={create} />)}
-      </Loaded>
+      <LoadedDraft id={first} onSaved={keep} />
     </Page>
+  )
+}
+
+interface LoadedDraftProps {
+  /** Null means a new draft. */
+  readonly id: string | null
+  readonly onSaved?: (draft: Broadcast) => void
+  readonly onLoaded?: (draft: Broadcast) => void
+}
+
+function LoadedDraft({ id, onSaved, onLoaded }: LoadedDraftProps): VNode {
+  const [, navigate] = useLocation()
+  const [round, setRound] = useState(0)
+  const known = useRef(id)
+  const loading = useLoad(async () => {
+    const [draft, choices] = await Promise.all([
+      known.current === null ? null : loadBroadcast(known.current),
+      loadChoices(),
+    ])
+    if (draft !== null) onLoaded?.(draft)
+    return { draft, choices, round }
+  }, [round])
+  const handleSaved = (draft: Broadcast): void => {
+    known.current = draft.id
+    onSaved?.(draft)
+  }
+  const finish = (draft: Broadcast): void => {
+    notify('The draft is saved.')
+    navigate(`/broadcasts/${draft.id}`)
+  }
+  return (
+    <Loaded from={loading}>
+      {({ draft, choices, round: version }) => {
+        if (draft !== null && draft.status !== 'draft') return <NoDraft />
+        if (choices.audiences.length === 0) return <NoAudience />
+        const given = draft === null ? {} : { draft }
+        return (
+          <DraftEditor
+            key={version}
+            {...{ choices, ...given, onSaved: handleSaved, onDone: finish }}
+            onReload={() => setRound(round + 1)}
+          />
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function loadBroadcast(id: string): Promise<Broadcast> {
+  return unwrap(api.GET('/v1/broadcasts/{id}', { params: { path: { id } } }))
+}
+
+function NoDraft(): VNode {
+  return (
+    <Note tone="warn">
+      <p>This broadcast is no longer a draft, so you cannot change it.</p>
+    </Note>
   )
 }
 
@@ -43,41 +96,13 @@ function NoAudience(): VNode {
 }
 
 export function DraftPage({ params: { id = '' } }: PageProps): VNode {
-  const [, navigate] = useLocation()
-  const path = { id }
-  const loading = useLoad(async () => {
-    const [broadcast, choices] = await Promise.all([
-      unwrap(api.GET('/v1/broadcasts/{id}', { params: { path } })),
-      loadChoices(),
-    ])
-    return { broadcast, choices }
-  }, [id])
-  const save = async (values: FormData): Promise<void> => {
-    const { subject, html, text, template_id, reply_to: replyTo, ...common } = readDraft(values)
-    const words = template_id === null ? { template_id, subject, html, text } : { template_id }
-    // The server takes an empty list as absent.
-    const reply_to = replyTo.length === 0 ? null : replyTo
-    await unwrap(api.PATCH('/v1/broadcasts/{id}', { params: { path }, body: { ...common, reply_to, ...words } }))
-    notify('The draft is saved.')
-    navigate(`/broadcasts/${id}`)
-  }
-  const name = loading.data?.broadcast.name
+  const [name, setName] = useState<string | null>(null)
   return (
     <Page
-      title={name === undefined ? 'Change a draft' : `Change “${name}”`}
+      title={name === null ? 'Change a draft' : `Change “${name}”`}
       up={{ href: `/broadcasts/${id}`, label: name ?? 'Broadcast' }}
     >
-      <Loaded from={loading}>
-        {({ broadcast, choices }) =>
-          broadcast.status === 'draft' ? (
-            <DraftEditor choices={choices} draft={broadcast} onSubmit={save} />
-          ) : (
-            <Note tone="warn">
-              <p>This broadcast is no longer a draft, so you cannot change it.</p>
-            </Note>
-          )
-        }
-      </Loaded>
+      <LoadedDraft id={id} onLoaded={(draft) => setName(draft.name)} />
     </Page>
   )
 }

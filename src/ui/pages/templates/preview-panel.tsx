@@ -12,11 +12,13 @@ interface PreviewPanelProps {
   readonly missingNote: string
   /** The first values. */
   readonly samples?: Texts
+  /** True for broadcasts: a mail without a link to unsubscribe gets a footer with one. */
+  readonly hasFooter?: boolean
 }
 
-export function PreviewPanel({ content, missingNote, samples = {} }: PreviewPanelProps): VNode {
+export function PreviewPanel({ content, missingNote, samples = {}, hasFooter = false }: PreviewPanelProps): VNode {
   const [values, setValues] = useState(samples)
-  const preview = usePreview(content, nestValues(values))
+  const preview = usePreview(content, nestValues(values), hasFooter)
   const setValueOf = (name: string, value: string): void => setValues((before) => ({ ...before, [name]: value }))
   return (
     <Section title="Preview">

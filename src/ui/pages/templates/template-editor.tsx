@@ -1,9 +1,11 @@
 /** The form of a template next to its preview, with the variables that it found and values to try. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { TextArea, TextField } from '../../components/fields.tsx'
+import type { MailDocument } from '../../components/editor/mail-document.ts'
+import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import type { Content } from './content-preview.tsx'
+import { useLeaveGuard } from '../../components/leave-guard.ts'
+import { ContentFields, type EditedContent, toEdited } from './content-fields.tsx'
 import { PreviewPanel } from './preview-panel.tsx'
 
 interface TemplateEditorProps {
@@ -13,41 +15,43 @@ interface TemplateEditorProps {
     readonly subject: string
     readonly html: string | null
     readonly text: string | null
+    readonly blocks: MailDocument | null
+    readonly variables: readonly string[]
   } | null
   readonly action: string
-  readonly onSubmit: (values: FormData) => Promise<void>
+  readonly onSubmit: (values: FormData, content: EditedContent) => Promise<void>
 }
 
 const missingNote = 'Sending is refused while a variable has neither a value nor a default.'
 
 export function TemplateEditor({ template, action, onSubmit }: TemplateEditorProps): VNode {
-  const { name = '', subject = '', html, text } = template ?? {}
-  const [content, setContent] = useState<Content>({ subject, html: html ?? '', text: text ?? '' })
-  const change = (field: keyof Content) => (value: string) => setContent((before) => ({ ...before, [field]: value }))
+  const [content, setContent] = useState(toEdited(template ?? undefined))
+  const guard = useLeaveGuard()
+  const change = (changed: Partial<EditedContent>): void => {
+    guard.set()
+    setContent((before) => ({ ...before, ...changed }))
+  }
+  const submit = async (values: FormData): Promise<void> => {
+    const version = guard.begin()
+    await onSubmit(values, content)
+    guard.clear(version)
+  }
   return (
     <div class="editor">
-      <Form onSubmit={onSubmit}>
-        <TextField name="name" label="Name" value={name} maxLength={100} hint="Recipients do not see it." />
-        <TextField name="subject" label="Subject" value={subject} onInput={change('subject')} />
-        <TextArea
-          name="html"
-          label="HTML"
-          value={content.html}
-          rows={14}
-          mono
-          optional
-          onInput={change('html')}
-          hint={<SyntaxHint />}
+      <Form onSubmit={submit}>
+        <TextField
+          name="name"
+          label="Name"
+          value={template?.name ?? ''}
+          maxLength={100}
+          hint="Recipients do not see it."
+          onInput={() => guard.set()}
         />
-        <TextArea
-          name="text"
-          label="Text"
-          value={content.text}
-          rows={7}
-          mono
-          optional
-          onInput={change('text')}
-          hint="Without it, Posthorn makes the text from the HTML."
+        <ContentFields
+          content={content}
+          variables={['first_name', 'last_name', 'email', 'unsubscribe_url', ...(template?.variables ?? [])]}
+          htmlHint={<SyntaxHint />}
+          onChange={change}
         />
         <FormActions>
           <SubmitButton>{action}</SubmitButton>

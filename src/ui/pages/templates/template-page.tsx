@@ -1,18 +1,20 @@
 /** The editor of a template, new or stored, with a live preview. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { readExactText, readText } from '../../components/form-values.ts'
+import { readText } from '../../components/form-values.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Copy, Facts, Time } from '../../components/values.tsx'
+import type { EditedContent } from './content-fields.tsx'
+import { sourceOf } from './content-preview.tsx'
 import { TemplateEditor } from './template-editor.tsx'
 
 type Template = components['schemas']['Template']
@@ -21,11 +23,16 @@ const up = { href: '/templates', label: 'Templates' }
 
 export function NewTemplatePage(): VNode {
   const [, navigate] = useLocation()
-  const create = async (values: FormData): Promise<void> => {
-    const { id, name } = await unwrap(api.POST('/v1/templates', { body: readTemplate(values) }))
+  const [created, setCreated] = useState<string | null>(null)
+  const create = async (values: FormData, content: EditedContent): Promise<void> => {
+    const { id, name } = await unwrap(api.POST('/v1/templates', { body: readTemplate(values, content) }))
     notify(`The template “${name}” is created.`)
-    navigate(`/templates/${id}`)
+    setCreated(id)
   }
+  // The editor has noted by now that its text is saved.
+  useEffect(() => {
+    if (created !== null) navigate(`/templates/${created}`)
+  }, [created])
   return (
     <Page title="Create a template" up={up}>
       <TemplateEditor template={null} action="Create the template" onSubmit={create} />
@@ -36,8 +43,14 @@ export function NewTemplatePage(): VNode {
 export function TemplatePage({ params: { id = '' } }: PageProps): VNode {
   const path = { id }
   const template = useLoad(() => unwrap(api.GET('/v1/templates/{id}', { params: { path } })), [id])
-  const save = async (values: FormData): Promise<void> => {
-    template.replace(await unwrap(api.PATCH('/v1/templates/{id}', { params: { path }, body: readTemplate(values) })))
+  const known = useRef<string | undefined>(undefined)
+  known.current ??= template.data?.updated_at
+  const save = async (values: FormData, content: EditedContent): Promise<void> => {
+    const expected = known.current === undefined ? {} : { if_updated_at: known.current }
+    const body = { ...readTemplate(values, content), ...expected }
+    const saved = await unwrap(api.PATCH('/v1/templates/{id}', { params: { path }, body }))
+    known.current = saved.updated_at
+    template.replace(saved)
     notify('The template is saved. Emails that were accepted before stay as they are.')
   }
   return (
@@ -64,12 +77,13 @@ export function TemplatePage({ params: { id = '' } }: PageProps): VNode {
 }
 
 /** The server makes a new list of variables from the texts. */
-function readTemplate(values: FormData) {
+function readTemplate(values: FormData, content: EditedContent) {
+  const { subject, text } = content
   return {
     name: readText(values, 'name'),
-    subject: readText(values, 'subject'),
-    html: readExactText(values, 'html') || null,
-    text: readExactText(values, 'text') || null,
+    subject: subject.trim(),
+    ...sourceOf(content),
+    text: text || null,
     variables: null,
   }
 }

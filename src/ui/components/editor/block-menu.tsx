@@ -1,0 +1,86 @@
+/** The menu of blocks at the cursor. Arrow keys and first letters move in it, and Escape closes it. */
+import type { VNode } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { BlockKind, Place } from './mail-document.ts'
+
+interface Choice {
+  readonly kind: BlockKind
+  readonly label: string
+  readonly hint: string
+}
+
+const choices: readonly Choice[] = [
+  { kind: 'paragraph', label: 'Text', hint: 'A paragraph' },
+  { kind: 'heading', label: 'Heading', hint: 'A title or a line above a part' },
+  { kind: 'bullet_list', label: 'List with bullets', hint: 'One point after the other' },
+  { kind: 'ordered_list', label: 'List with numbers', hint: 'Steps' },
+  { kind: 'button', label: 'Button', hint: 'A link that stands out' },
+  { kind: 'image', label: 'Image', hint: 'From an address on the web' },
+  { kind: 'divider', label: 'Divider', hint: 'A line between parts' },
+  { kind: 'spacer', label: 'Space', hint: 'Room between parts' },
+  { kind: 'columns', label: 'Two columns', hint: 'Side by side, one below the other on phones' },
+  { kind: 'html', label: 'HTML', hint: 'Your own, kept as it is' },
+]
+
+interface BlockMenuProps {
+  readonly place: Place
+  readonly onChoose: (kind: BlockKind) => void
+  readonly onClose: () => void
+}
+
+export function BlockMenu({ place, onChoose, onClose }: BlockMenuProps): VNode {
+  const menu = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    if (menu.current === null) return
+    putAt(menu.current, place)
+    menu.current.querySelector('button')?.focus({ preventScroll: true })
+  }, [])
+  const move = (event: KeyboardEvent): void => {
+    const items = [...(menu.current?.querySelectorAll('button') ?? [])]
+    const at = items.findIndex((item) => item.matches(':focus'))
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault()
+      onClose()
+      return
+    }
+    const target = findTarget(event.key, at)
+    if (target === undefined) return
+    event.preventDefault()
+    items[target]?.focus()
+  }
+  const leave = (event: FocusEvent): void => {
+    const to = event.relatedTarget
+    if (!(to instanceof Node && menu.current?.contains(to))) onClose()
+  }
+  return (
+    <div ref={menu} class="mail-menu" role="menu" aria-label="Blocks" tabIndex={-1} onKeyDown={move} onFocusOut={leave}>
+      {choices.map(({ kind, label, hint }) => (
+        <button key={kind} type="button" role="menuitem" tabIndex={-1} onClick={() => onChoose(kind)}>
+          <span>{label}</span>
+          <span class="mail-menu-hint">{hint}</span>
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** The choice to which a key moves: by arrows, or by the first letter of its label. */
+function findTarget(key: string, at: number): number | undefined {
+  const count = choices.length
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1 + count, Home: 0, End: count - 1 }[key]
+  if (to !== undefined) return to % count
+  if (key.length !== 1 || key === ' ') return undefined
+  const order = choices.map((_, step) => (at + 1 + step) % count)
+  return order.find((place) => choices[place]?.label.toLowerCase().startsWith(key.toLowerCase()) === true)
+}
+
+/** Pixels between the menu and the edges of the window. */
+const MARGIN = 8
+
+function putAt(menu: HTMLElement, { left, top }: Place): void {
+  const { offsetWidth: width, offsetHeight: height } = menu
+  const right = Math.max(MARGIN, window.innerWidth - width - MARGIN)
+  const bottom = Math.max(MARGIN, window.innerHeight - height - MARGIN)
+  menu.style.left = `${Math.min(Math.max(MARGIN, left), right)}px`
+  menu.style.top = `${Math.min(Math.max(MARGIN, top), bottom)}px`
+}

@@ -1,0 +1,116 @@
+/**
+ * Saves a draft by itself, a moment after the last change, and when the user asks for it. One save follows the other.
+ * A draft that was changed elsewhere in the meantime is not overwritten.
+ */
+import { type ApiError, asApiError } from '../../api/api-error.ts'
+import { api, unwrap } from '../../api/client.ts'
+import type { components } from '../../api/schema.d.ts'
+import type { LeaveGuard } from '../../components/leave-guard.ts'
+import type { Broadcast } from './broadcast.ts'
+
+type DraftBody = Omit<components['schemas']['BroadcastRequest'], 'reply_to'> & { readonly reply_to: string[] }
+
+export type SaveState =
+  | { readonly kind: 'unchanged' | 'waiting' | 'incomplete' | 'conflict' }
+  | { readonly kind: 'saved'; readonly at: string }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** A draft as the form has it now. `isComplete`: the server would store it. */
+export interface WrittenDraft {
+  readonly body: DraftBody
+  readonly isComplete: boolean
+}
+
+interface SaverParts {
+  readonly read: () => WrittenDraft
+  readonly guard: LeaveGuard
+  readonly onState: (state: SaveState) => void
+  readonly onSaved: (draft: Broadcast) => void
+}
+
+/** Milliseconds after the last change. */
+const PAUSE = 1_200
+
+export class DraftSaver {
+  private timer: ReturnType<typeof setTimeout> | null = null
+  private running: Promise<unknown> = Promise.resolve()
+  /** True while the user has to decide between two versions. Nothing is saved by itself then. */
+  private isOvertaken = false
+
+  constructor(
+    private known: Pick<Broadcast, 'id' | 'updated_at'> | null,
+    private readonly parts: SaverParts,
+  ) {}
+
+  /** Says that the user has changed something. */
+  touch(): void {
+    this.parts.guard.set()
+    if (this.isOvertaken) return
+    this.parts.onState({ kind: 'waiting' })
+    this.stop()
+    this.timer = setTimeout(() => void this.saveByItself(), PAUSE)
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearTimeout(this.timer)
+    this.timer = null
+  }
+
+  /** Rejects with an ApiError that names the fields. `overwrites`: a change that was made elsewhere is lost. */
+  async save(overwrites = false): Promise<Broadcast> {
+    this.stop()
+    const saving = this.running.then(() => this.send(overwrites))
+    this.running = saving.catch(() => undefined)
+    return saving
+  }
+
+  private async saveByItself(): Promise<void> {
+    if (!this.parts.read().isComplete) {
+      this.parts.onState({ kind: 'incomplete' })
+      return
+    }
+    await this.save().catch(() => undefined)
+  }
+
+  private async send(overwrites: boolean): Promise<Broadcast> {
+    const { read, guard, onState, onSaved } = this.parts
+    const begun = guard.begin()
+    try {
+      const draft = await this.store(read().body, overwrites)
+      this.known = draft
+      this.isOvertaken = false
+      guard.clear(begun)
+      if (guard.begin() === begun) onState({ kind: 'saved', at: draft.updated_at })
+      onSaved(draft)
+      return draft
+    } catch (thrown) {
+      const error = asApiError(thrown)
+      this.isOvertaken = tellsOfOther(error)
+      onState(this.isOvertaken ? { kind: 'conflict' } : { kind: 'failed', message: error.message })
+      throw error
+    }
+  }
+
+  private store(body: DraftBody, overwrites: boolean): Promise<Broadcast> {
+    if (this.known === null) return unwrap(api.POST('/v1/broadcasts', { body: dropEmpty(body) }))
+    const { id, updated_at: known } = this.known
+    // The server takes an empty list as absent.
+    const reply_to = body.reply_to.length === 0 ? null : body.reply_to
+    const expected = overwrites ? {} : { if_updated_at: known }
+    return unwrap(
+      api.PATCH('/v1/broadcasts/{id}', { params: { path: { id } }, body: { ...body, reply_to, ...expected } }),
+    )
+  }
+}
+
+/** A new draft has no fields without a value. */
+function dropEmpty(body: DraftBody): DraftBody {
+  const { template_id, ...words } = body
+  if (template_id === undefined || template_id === null) return words
+  const { subject: _subject, html: _html, text: _text, blocks: _blocks, ...common } = words
+  return { ...common, template_id }
+}
+
+function tellsOfOther(error: ApiError): boolean {
+  return error.code === 'conflict' && error.details['field'] === 'if_updated_at'
+}

@@ -13,8 +13,9 @@ import type { Domain, DomainPartProps } from './domain.ts'
 import { Forwards } from './forwards.tsx'
 
 type Policy = Domain['inbound_policy']
+type Choices = { readonly [Name in keyof Policy]: readonly { readonly value: Policy[Name]; readonly label: string }[] }
 
-const policies = {
+const policies: Choices = {
   greylisting: [
     { value: 'default', label: 'As the server is set' },
     { value: 'on', label: 'Ask unknown senders to come back after some minutes' },
@@ -29,7 +30,7 @@ const policies = {
     { value: 'strict', label: 'Refuse all of it' },
     { value: 'off', label: 'Refuse none of it' },
   ],
-} as const satisfies { readonly [Name in keyof Policy]: readonly { readonly value: Policy[Name]; label: string }[] }
+}
 
 const labels = {
   greylisting: 'Unknown senders (greylisting)',
@@ -116,7 +117,7 @@ function readChange(values: FormData): components['schemas']['DomainChange'] {
 }
 
 function readChoice<Name extends keyof Policy>(values: FormData, name: Name): Policy[Name] {
-  const choices: readonly { readonly value: Policy[Name] }[] = policies[name]
+  const choices: Choices[Name] = policies[name]
   const chosen = choices.find(({ value }) => value === readText(values, `inbound_policy.${name}`)) ?? choices[0]
   if (chosen === undefined) throw new Error(`there is no choice for ${name}`)
   return chosen.value

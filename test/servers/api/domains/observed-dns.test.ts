@@ -4,7 +4,7 @@ import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../../../helpers/http/browser-client.js'
 
 t.test('it shows what is found, and is limited', async (t) => {
-  const app = await testDaemon(t, { zone: { 'c.test': { MX: [[10, 'old.test']] } } })
+  const app = await testDaemon(t, { zone: { 'c.test': { mx: [[10, 'old.test']] } } })
   await givePassword(app)
   const client = openBrowser(app)
   await client.signIn('owner@a.test')

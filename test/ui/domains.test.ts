@@ -1,5 +1,5 @@
 /** The pages of domains: add one, publish its records, verify, change, rotate, delete. */
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
@@ -100,7 +100,7 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   t.same(dashboard.faults, [])
 })
 
-t.test('records are copied by short and full name, for the provider that the name servers tell', { skip }, async (t) => {
+t.test('records are copied, as the DNS provider wants them', { skip }, async (t) => {
   const { zone, dashboard } = await openWorld(t)
   const { page } = dashboard
   zone.set('shop.test', { NS: ['amy.ns.cloudflare.com'] })
@@ -129,7 +129,7 @@ t.test('records are copied by short and full name, for the provider that the nam
     page.getByRole('button', { name: 'Download as a zone file' }).click(),
   ])
   t.equal(download.suggestedFilename(), 'news.shop.test.zone')
-  const file = readFileSync(await download.path(), 'utf8').split('\n')
+  const file = (await text(await download.createReadStream())).split('\n')
   t.match(file.slice(0, 3), ['$ORIGIN shop.test.', '$TTL 3600', 'posthorn.news IN CNAME mail.service.test.'])
   t.ok(file.includes('; news IN MX 10 mx.mail.service.test.'), 'what diverts mail is a comment')
   t.match(

@@ -12,10 +12,13 @@ const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 t.test('events are filtered, and lead to their email', { skip }, async (t) => {
   const sink = await openSink()
   t.teardown(() => sink.close())
-  const app = await testDaemon(t, { routes: { 'b.test': sink }, settings: { sms: { provider: 'log' } } })
+  const app = await testDaemon(t, {
+    routes: { 'b.test': sink },
+    settings: { sms: { provider: 'log', allowed_countries: ['DE'] } },
+  })
   const sent = await app.submitAccepted({ to: ['bob@b.test'] })
   await app.waitUntilSettled(sent)
-  t.equal((await app.rest('POST', '/v1/sms/verify/send', { body: { phone: '+4915123456789' } })).status, 200)
+  t.equal((await app.rest('POST', '/v1/sms/verify/send', { body: { phone: '+4915123456701' } })).status, 200)
   const dashboard = await openDashboard(t, app)
   const { page, open } = dashboard
   await dashboard.signIn()
@@ -25,7 +28,7 @@ t.test('events are filtered, and lead to their email', { skip }, async (t) => {
   await page.getByLabel('What happened').selectOption('SMS: code sent')
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await waitForRows(dashboard, 1)
-  await page.getByText('+4915123456789').first().waitFor()
+  await page.getByText('+4915123456701').first().waitFor()
   await page.getByText('Show', { exact: true }).click()
   await page.getByText('Country').waitFor()
   await open('/events?recipient=bob@b.test&type=email.delivered')

@@ -46,7 +46,10 @@ const pace = z
           refusal: z
             .enum(['rate', 'block'])
             .nullable()
-            .meta({ description: '`rate`: it asked us to slow down; `block`: it blocks our address.', example: 'rate' }),
+            .meta({
+              description: '`rate`: it asked us to slow down; `block`: it blocks our address.',
+              example: 'rate',
+            }),
           rate: z.number().nullable().meta({ description: 'Messages a second.', example: 118.5 }),
           until: timestamp.nullable(),
         }),

@@ -14,9 +14,7 @@ export function BreakerListPage(): VNode {
       intro="If too much mail of a domain or broadcast bounces or is reported as spam, Posthorn holds the rest before providers block it. Domains and broadcasts in order are left out."
       up={{ href: '/domains', label: 'Domains' }}
     >
-      <Loaded from={breakers}>
-        {({ data }) => <BreakerTable breakers={data} onReleased={breakers.reload} />}
-      </Loaded>
+      <Loaded from={breakers}>{({ data }) => <BreakerTable breakers={data} onReleased={breakers.reload} />}</Loaded>
     </Page>
   )
 }

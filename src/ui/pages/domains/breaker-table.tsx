@@ -107,8 +107,8 @@ function ReleaseDialog({ breaker, onReleased, onClose }: ReleaseDialogProps): VN
     <ConfirmDialog title={`Release the mail of ${name}?`} action="Release" onConfirm={release} onClose={onClose}>
       <p>{breaker.reason}</p>
       <p>
-        First remove the addresses that cause this, such as an old or bought list. What is held is sent at once, and what
-        was counted so far counts no more. Only a few releases a day are allowed.
+        First remove the addresses that cause this, such as an old or bought list. What is held is sent at once, and
+        what was counted so far counts no more. Only a few releases a day are allowed.
       </p>
     </ConfirmDialog>
   )

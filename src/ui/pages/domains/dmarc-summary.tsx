@@ -46,8 +46,8 @@ function SummaryTables({ summary: { sources, authenticated, reporters } }: Pick<
   return (
     <>
       <p class="section-note">
-        An address that is yours and fails: set it up before you ask for “quarantine” or “reject”. An address that is not
-        yours and fails is a forger, or a server that forwards your mail.
+        An address that is yours and fails: set it up before you ask for “quarantine” or “reject”. An address that is
+        not yours and fails is a forger, or a server that forwards your mail.
       </p>
       <Table
         caption="By the address that sent"

@@ -54,8 +54,8 @@ function NoReport({ domain, record }: { readonly domain: string; readonly record
   return (
     <Empty title="No report in this time">
       <p>
-        Large providers report once a day who sends in the name of {domain}. For reports to arrive here, the DMARC record
-        of the domain must name this server: {record}
+        Large providers report once a day who sends in the name of {domain}. For reports to arrive here, the DMARC
+        record of the domain must name this server: {record}
       </p>
       <p>The first reports arrive one or two days after mail was sent to such providers.</p>
     </Empty>

@@ -74,7 +74,9 @@ function buildColumns(domain: string, onOpen: (open: Open) => void): readonly Co
     { title: 'Also kept here', show: ({ keep, webhook_id: webhook }) => (keep || webhook !== null ? 'Yes' : 'No') },
     {
       title: 'State',
-      show: ({ enabled }) => <StatusBadge status={enabled ? 'active' : 'disabled'}>{enabled ? 'On' : 'Off'}</StatusBadge>,
+      show: ({ enabled }) => (
+        <StatusBadge status={enabled ? 'active' : 'disabled'}>{enabled ? 'On' : 'Off'}</StatusBadge>
+      ),
     },
   ]
   if (!mayAdminister.value) return columns

@@ -123,7 +123,9 @@ function readChoice<Name extends keyof Policy>(values: FormData, name: Name): Po
   return chosen.value
 }
 
-function ReceivingFacts({ domain: { inbound, blocked_addresses: blocked, inbound_policy: policy } }: {
+function ReceivingFacts({
+  domain: { inbound, blocked_addresses: blocked, inbound_policy: policy },
+}: {
   readonly domain: Domain
 }): VNode {
   const names = ['spam', 'dmarc', 'greylisting'] as const

@@ -18,7 +18,9 @@ export function QueuePaces(): VNode {
       {({ data }) =>
         data.length === 0 ? (
           <Empty title="No provider has slowed down this server">
-            <p>If a provider refuses mail because it is too fast, Posthorn keeps within its limits and lists it here.</p>
+            <p>
+              If a provider refuses mail because it is too fast, Posthorn keeps within its limits and lists it here.
+            </p>
           </Empty>
         ) : (
           <Table

@@ -76,7 +76,14 @@ t.test('a domain is registered with the records to publish, listed and read', as
   ])
   t.match(domain, {
     dns_zone: 'xn--mnster-3ya.test',
-    mx_record: { type: 'MX', name, relative_name: 'news', value: 'mx.mail.service.test', priority: 10, status: 'pending' },
+    mx_record: {
+      type: 'MX',
+      name,
+      relative_name: 'news',
+      value: 'mx.mail.service.test',
+      priority: 10,
+      status: 'pending',
+    },
     tls_records: [
       { type: 'CNAME', name: `mta-sts.${name}` },
       { type: 'CNAME', name: `_mta-sts.${name}` },

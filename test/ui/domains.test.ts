@@ -1,4 +1,5 @@
 /** The pages of domains: add one, publish its records, verify, change, rotate, delete. */
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
@@ -55,11 +56,14 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
     await page.getByText(value, { exact: true }).first().waitFor()
     t.pass(value)
   }
+  await page.getByText('DNS has none of these records yet.').waitFor()
+  t.equal(await page.getByText('Another value').count(), 0, 'nothing is not called another value')
   zone.set(records[0]?.name ?? '', { CNAME: 'elsewhere.test' })
   await page.getByRole('button', { name: 'Check the records now' }).click()
-  await page.getByText('elsewhere.test').waitFor()
-  await page.getByText('Missing or wrong').first().waitFor()
-  t.pass('it is shown')
+  await page.getByText('Found: elsewhere.test').waitFor()
+  await page.getByText('DNS has other values in place of some of these records.').waitFor()
+  await expectEqual(t, () => page.getByText('Another value', { exact: true }).count(), 1)
+  await expectEqual(t, () => page.getByText('Nothing is there yet.').count(), records.length + 1, 'and at MX and DMARC')
   await expectPresentable(t, dashboard, 'a domain with wrong records')
 
   for (const { name, value } of records) zone.set(name, { CNAME: value })
@@ -68,12 +72,24 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await page.getByText('The domain is verified.').waitFor()
   await expectEqual(t, () => page.getByText('Correct', { exact: true }).count(), records.length)
 
-  await page.getByLabel('Track clicks').selectOption('On')
+  await page.getByRole('tab', { name: 'Receiving' }).click()
   await page.getByLabel('Blocked addresses').fill('info\nsales')
+  await page.getByLabel('Spam', { exact: true }).selectOption('Refuse it')
+  await page.getByLabel('Unknown senders (greylisting)').selectOption('Accept unknown senders at once')
+  await page.getByRole('button', { name: 'Save the settings' }).click()
+  await page.getByText('The settings are saved.').waitFor()
+  await expectPresentable(t, dashboard, 'what a domain receives')
+  await closeNotices(page)
+  await page.getByRole('tab', { name: 'Settings' }).click()
+  await page.getByLabel('Track clicks').selectOption('On')
   await page.getByRole('button', { name: 'Save the settings' }).click()
   await page.getByText('The settings are saved.').waitFor()
   const { json } = await app.rest('GET', `/v1/domains/${id}`)
-  t.match(json(), { tracking: { click: true, open: null }, blocked_addresses: ['info@shop.test', 'sales@shop.test'] })
+  t.match(json(), {
+    tracking: { click: true, open: null },
+    blocked_addresses: ['info@shop.test', 'sales@shop.test'],
+    inbound_policy: { spam: 'refuse', greylisting: 'off', dmarc: 'default' },
+  })
 
   await page.getByRole('button', { name: 'Rotate the keys' }).click()
   await page.getByText('is being replaced').waitFor()
@@ -81,6 +97,45 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   await deleteDomain(t, page)
   const { status } = await app.rest('GET', `/v1/domains/${id}`)
   t.equal(status, 404)
+  t.same(dashboard.faults, [])
+})
+
+t.test('records are copied, as the DNS provider wants them', { skip }, async (t) => {
+  const { zone, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  zone.set('shop.test', { NS: ['amy.ns.cloudflare.com'] })
+  zone.set('news.shop.test', { MX: [[5, 'mail.old.test']] })
+  await addDomain(page, 'news.shop.test')
+  await page.getByText('Recognised by the name servers of shop.test.').waitFor()
+  await page.getByText('Set “Proxy status” to “DNS only”').waitFor()
+  await page.getByText('_dmarc.news', { exact: true }).waitFor()
+  await page.getByText('Mail for news.shop.test arrives at another server now').waitFor()
+  await page.getByText('Its MX record is 5 mail.old.test.').waitFor()
+  const value = page.getByRole('button', { name: 'Copy the value of the CNAME record posthorn.news.shop.test' })
+  const code = page.locator('.copy', { has: value }).locator('code')
+  await expectEqual(t, () => code.textContent(), 'mail.service.test')
+  await page.getByLabel('DNS provider').selectOption('OVHcloud')
+  await expectEqual(t, () => code.textContent(), 'mail.service.test.', 'with the dot that this provider needs')
+  await expectPresentable(t, dashboard, 'the hints of a provider')
+
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy all required records' }).click()
+  await page.getByText('Copied', { exact: true }).waitFor()
+  const lines = (await page.evaluate<string>('navigator.clipboard.readText()')).split('\n')
+  t.equal(lines.length, 4)
+  t.equal(lines[1], 'CNAME\tposthorn.news\tposthorn.news.shop.test\tmail.service.test')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download as a zone file' }).click(),
+  ])
+  t.equal(download.suggestedFilename(), 'news.shop.test.zone')
+  const file = (await text(await download.createReadStream())).split('\n')
+  t.match(file.slice(0, 3), ['$ORIGIN shop.test.', '$TTL 3600', 'posthorn.news IN CNAME mail.service.test.'])
+  t.ok(file.includes('; news IN MX 10 mx.mail.service.test.'), 'what diverts mail is a comment')
+  t.match(
+    file.find((line) => line.includes('_dmarc')),
+    /^; _dmarc\.news IN TXT "v=DMARC1; /,
+  )
   t.same(dashboard.faults, [])
 })
 

@@ -10,7 +10,9 @@ import { sessionRoutes } from '../../servers/api/account/session.js'
 import { audiencePageRoutes } from '../../servers/api/audiences/audience-pages.js'
 import { broadcastLinksRoute } from '../../servers/api/broadcasts/broadcast-links.js'
 import { templatePageRoutes } from '../../servers/api/content/template-pages.js'
+import { domainPaceRoute } from '../../servers/api/domains/domain-pace.js'
 import { domainSearchRoute } from '../../servers/api/domains/domain-search.js'
+import { observedDnsRoute } from '../../servers/api/domains/observed-dns.js'
 import { queueActRoutes } from '../../servers/api/emails/queue-acts.js'
 import { searchRoute } from '../../servers/api/emails/search.js'
 import { storyPageRoute } from '../../servers/api/emails/story.js'
@@ -36,6 +38,7 @@ import { queueRoute } from '../../servers/api/overview/queue.js'
 import { searchAllRoute } from '../../servers/api/search/search-all.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
+import { CheckLimiter } from '../../workspaces/domains/verify-domain.js'
 import { buildExportDeps, type RouteParts } from './api-routes.js'
 
 function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
@@ -63,6 +66,8 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     shapingRoute(parts),
     suppressionSearchRoute(parts),
     domainSearchRoute(parts),
+    observedDnsRoute({ ...parts.rotationDeps, lookups: new CheckLimiter() }),
+    domainPaceRoute(parts),
     auditViewRoute(parts),
     exportViewRoute(buildExportDeps(parts)),
     ...audiencePageRoutes(read),

@@ -7,7 +7,9 @@ import { auditLogRoutes } from '../pages/audit-log/routes.ts'
 import { broadcastRoutes } from '../pages/broadcasts/routes.ts'
 import { domainRoutes } from '../pages/domains/routes.ts'
 import { emailRoutes } from '../pages/emails/routes.ts'
+import { eventRoutes } from '../pages/events/routes.ts'
 import { exportRoutes } from '../pages/exports/routes.ts'
+import { fileRoutes } from '../pages/files/routes.ts'
 import { helpRoutes } from '../pages/help/routes.ts'
 import { inboundRoutes } from '../pages/inbound/routes.ts'
 import { interfaceRoutes } from '../pages/interface/routes.ts'
@@ -30,8 +32,10 @@ export const routes: readonly PageRoute[] = [
   ...inboundRoutes,
   ...audienceRoutes,
   ...templateRoutes,
+  ...fileRoutes,
   ...broadcastRoutes,
   ...metricRoutes,
+  ...eventRoutes,
   ...exportRoutes,
   ...workspaceRoutes,
   ...keyRoutes,

@@ -10,6 +10,7 @@ import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
 import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
+import { type Placed, placeRecord, zoneNameOf } from './verification/record-place.js'
 import { listTlsRecords, type TlsRecord } from './zone/policy-records.js'
 
 interface DomainResource {
@@ -17,7 +18,7 @@ interface DomainResource {
   readonly domain: string
   readonly status: SendingDomain['status']
   readonly inbound: boolean
-  readonly dns_records: readonly (DnsRecord & { readonly status: RecordState })[]
+  readonly dns_records: readonly Placed<DnsRecord & { readonly status: RecordState }>[]
   readonly created_at: string
   readonly verified_at: string | null
 }
@@ -29,7 +30,9 @@ export function toDomainResource(row: SendingDomain, zone: string): DomainResour
     domain: row.domain,
     status: row.status,
     inbound: row.inbound === 1,
-    dns_records: dnsRecordsOf(row, zone).map((record) => ({ ...record, status: states[record.purpose] ?? 'pending' })),
+    dns_records: dnsRecordsOf(row, zone).map((record) =>
+      placeRecord({ ...record, status: states[record.purpose] ?? 'pending' }, row.domain),
+    ),
     created_at: formatTimestamp(row.created_at),
     verified_at: timestampOrNull(row.verified_at),
   }
@@ -63,16 +66,18 @@ export interface RotationResource {
 
 /** What the record of one domain shows beyond its entry in a list. */
 export interface DomainDetails extends DomainResource {
+  /** The registered domain, whose zone has the records. */
+  readonly dns_zone: string
   /** You need this record only to receive mail. */
-  readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
+  readonly mx_record: Placed<SuggestedRecord<'MX'>> & { readonly priority: 10 }
   /** Posthorn does not need this record, but receivers expect one. */
-  readonly dmarc_record: SuggestedRecord<'TXT'>
+  readonly dmarc_record: Placed<SuggestedRecord<'TXT'>>
   /**
    * Records for TLS on the way to a domain that receives mail. Posthorn does not need them, and verification never
    * checks them.
    */
-  readonly tls_records: readonly TlsRecord[]
-  readonly dkim_keys: readonly DkimKeyResource[]
+  readonly tls_records: readonly Placed<TlsRecord>[]
+  readonly dkim_keys: readonly Placed<DkimKeyResource>[]
   readonly tracking: { readonly open: boolean | null; readonly click: boolean | null }
   readonly blocked_addresses: readonly string[]
   readonly inbound_policy: InboundPolicy
@@ -88,21 +93,22 @@ export async function readDomainDetails(read: Read, row: SendingDomain, names: Z
   const keys = await dkimKeysOf(read, { workspaceId, domain })
   return {
     ...toDomainResource(row, names.zone),
-    mx_record: {
-      type: 'MX',
-      name: domain,
-      value: names.inbound_mx_host,
-      priority: 10,
-      status: states.mx ?? 'pending',
-    },
-    dmarc_record: {
-      type: 'TXT',
-      name: dmarcNameOf(domain),
-      value: suggestDmarcPolicy(names.zone),
-      status: states.dmarc ?? 'pending',
-    },
-    tls_records: listTlsRecords(domain, names.zone),
-    dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
+    dns_zone: zoneNameOf(domain),
+    mx_record: placeRecord(
+      { type: 'MX', name: domain, value: names.inbound_mx_host, priority: 10, status: states.mx ?? 'pending' } as const,
+      domain,
+    ),
+    dmarc_record: placeRecord(
+      {
+        type: 'TXT',
+        name: dmarcNameOf(domain),
+        value: suggestDmarcPolicy(names.zone),
+        status: states.dmarc ?? 'pending',
+      } as const,
+      domain,
+    ),
+    tls_records: listTlsRecords(domain, names.zone).map((record) => placeRecord(record, domain)),
+    dkim_keys: keys.map((key) => placeRecord(toDkimKeyResource(key, domain), domain)),
     tracking: { open: toSwitch(row.track_opens), click: toSwitch(row.track_clicks) },
     blocked_addresses: (await listBlockedLocalParts(read, row)).map((localPart) => `${localPart}@${domain}`),
     inbound_policy: parseInboundPolicy(row.inbound_policy),

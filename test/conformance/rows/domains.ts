@@ -22,6 +22,7 @@ const cname = (purpose: string): Shape =>
   record({
     type: equals('CNAME'),
     name: matches(/\./),
+    relative_name: filledText,
     value: matches(/\./),
     status: recordStatus,
     purpose: equals(purpose),
@@ -41,6 +42,7 @@ const single = hasFields({
   mx_record: record({
     type: equals('MX'),
     name: matches(/\./),
+    relative_name: filledText,
     value: matches(/\./),
     priority: equals(10),
     status: recordStatus,

@@ -10,7 +10,7 @@ import { freePort } from '../free-port.js'
 
 /** `name`: its owner, where that is not the name of the question. */
 export type DnsRecord = { readonly ttl: number; readonly name?: string } & (
-  | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'PTR'; readonly value: string }
+  | { readonly type: 'A' | 'AAAA' | 'CNAME' | 'NS' | 'PTR'; readonly value: string }
   | { readonly type: 'MX'; readonly preference: number; readonly value: string }
   | { readonly type: 'TXT'; readonly strings: readonly string[] }
 )
@@ -52,7 +52,7 @@ export interface DnsServerOptions {
   readonly cutTcp?: number
 }
 
-const codes = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
+const codes = { A: 1, NS: 2, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 } as const
 const failures = { FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
 
 export async function dnsServer(zone: DnsZone, options: DnsServerOptions = {}): Promise<DnsServer> {
@@ -194,6 +194,7 @@ function contentOf(record: DnsRecord): Buffer {
         record.value.split(':').flatMap((part) => [Number.parseInt(part, 16) >> 8, Number.parseInt(part, 16) & 255]),
       )
     case 'CNAME':
+    case 'NS':
     case 'PTR':
       return encodeName(record.value)
     case 'MX':

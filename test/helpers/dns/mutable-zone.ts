@@ -14,6 +14,7 @@ type NameRecords =
   | { readonly CNAME: string }
   | {
       readonly A?: readonly string[]
+      readonly NS?: readonly string[]
       readonly TXT?: readonly string[]
       readonly MX?: readonly (readonly [number, string])[]
     }
@@ -57,6 +58,7 @@ function recordsOf(state: NameRecords, type: string, name: string): readonly Dns
   const common = { ttl: 60, name }
   if ('CNAME' in state) return [{ ...common, type: 'CNAME', value: state.CNAME }]
   if (type === 'A') return (state.A ?? []).map((value) => ({ ...common, type: 'A', value }))
+  if (type === 'NS') return (state.NS ?? []).map((value) => ({ ...common, type: 'NS', value }))
   if (type === 'MX')
     return (state.MX ?? []).map(([preference, value]) => ({ ...common, type: 'MX', preference, value }))
   if (type === 'TXT') return (state.TXT ?? []).map((text) => ({ ...common, type: 'TXT', strings: splitStrings(text) }))

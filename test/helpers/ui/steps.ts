@@ -94,7 +94,8 @@ export function readFigure(page: Page, kind: 'fact' | 'figure', name: string): P
 }
 
 export async function closeNotices(page: Page): Promise<void> {
-  for (const button of await page.getByRole('button', { name: 'Close the notice' }).all()) await button.click()
+  const button = page.getByRole('button', { name: 'Close the notice' }).first()
+  while (await button.isVisible()) await button.click()
 }
 
 interface Newcomer {

@@ -8,6 +8,7 @@
  * report in a step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come
  * from outside.
  */
+import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
@@ -18,6 +19,8 @@ import { type DomainReport, type ReportPage, reportsBefore, rowsOfReport } from 
 /** Sources, domains and results of an answer. Those with the most messages are shown. */
 const MAX_SHOWN = 50
 const PAGE_SIZE = 100
+/** Days of an answer: as long as reports are kept. Those whose reports arrived last are shown. */
+const MAX_DAYS = 400
 /** Entries that one step sorts. */
 const SORTED_AT_ONCE = 2_000
 
@@ -38,6 +41,12 @@ interface ShownSessions {
   readonly failed: number
 }
 
+/** What the counted reports say about one day in UTC: the one on which their time begins. */
+interface OfDay {
+  /** As `2026-11-02`. */
+  readonly date: string
+}
+
 /** What all reports of one reporter say. */
 interface OfReporter {
   readonly reporter: string
@@ -54,6 +63,8 @@ export interface ReportSummary {
     /** `domain` is the one that DKIM or SPF authenticated. Null if none was. */
     readonly authenticated: readonly (ShownCounts & { readonly domain: string | null })[]
     readonly reporters: readonly (ShownCounts & OfReporter)[]
+    /** In their order. Days without reports are left out. */
+    readonly days: readonly (ShownCounts & OfDay)[]
     /** Reports that are not counted above. */
     readonly uncounted: ShownCounts & { readonly reports: number }
   }
@@ -61,6 +72,7 @@ export interface ReportSummary {
     readonly reports: number
     readonly failures: readonly { readonly result: string; readonly sessions: number }[]
     readonly reporters: readonly (ShownSessions & OfReporter)[]
+    readonly days: readonly (ShownSessions & OfDay)[]
     readonly uncounted: ShownSessions & { readonly reports: number }
   }
 }
@@ -75,8 +87,10 @@ class Totals {
   private readonly known = { reports: 0, messages: 0, passed: 0 }
   private readonly strange = { reports: 0, messages: 0, passed: 0 }
   private readonly reporters = new Map<string, ReporterCounts>()
+  private readonly days = new Map<string, Counts>()
 
-  add({ reporter, messages, passed }: DomainReport, known: boolean): void {
+  add({ reporter, messages, passed, begins_at: beginsAt }: DomainReport, known: boolean): void {
+    if (known) this.addToDay(formatTimestamp(beginsAt).slice(0, 'yyyy-mm-dd'.length), messages, passed)
     const ofReporter = this.reporters.get(reporter) ?? { known, reports: 0, messages: 0, passed: 0 }
     this.reporters.set(reporter, ofReporter)
     for (const total of [known ? this.known : this.strange, ofReporter]) {
@@ -94,7 +108,17 @@ class Totals {
         ...showReports(counts),
       })),
       uncounted: showReports(this.strange),
+      days: [...this.days]
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([date, counts]) => ({ date, ...showCounts(counts) })),
     }
+  }
+
+  private addToDay(date: string, messages: number, passed: number): void {
+    const before = this.days.get(date)
+    if (before === undefined && this.days.size === MAX_DAYS) return
+    const { messages: earlier, passed: passedEarlier } = before ?? { messages: 0, passed: 0 }
+    this.days.set(date, { messages: earlier + messages, passed: passedEarlier + passed })
   }
 }
 
@@ -124,7 +148,7 @@ class Summing {
   }
 
   async toSummary(): Promise<ReportSummary> {
-    const { reporters, uncounted, ...tls } = await this.tls.show()
+    const { reporters, uncounted, days, ...tls } = await this.tls.show()
     return {
       dmarc: {
         ...(await this.dmarc.show()),
@@ -139,6 +163,7 @@ class Summing {
         failures: await listLargest(this.failures, (result, { messages }) => ({ result, sessions: messages })),
         reporters: reporters.map(toSessions),
         uncounted: toSessions(uncounted),
+        days: days.map(toSessions),
       },
     }
   }

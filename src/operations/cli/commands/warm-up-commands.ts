@@ -7,13 +7,7 @@ import { parseIpAddress } from '../../../base/platform/ip-address.js'
 import { dayOf } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import {
-  capOf,
-  nextStepOf,
-  toDay,
-  type WarmUpPlan,
-  type WarmUpProgress,
-} from '../../../outbound/delivery/sources/warm-up-plan.js'
+import type { WarmUpPlan } from '../../../outbound/delivery/sources/warm-up-plan.js'
 import {
   EVERY_PROVIDER,
   insertWarmUp,
@@ -21,6 +15,7 @@ import {
   resetWarmUps,
   type WarmUpRow,
 } from '../../../outbound/delivery/sources/warm-up-store.js'
+import { viewWarmUp } from '../../../outbound/delivery/sources/warm-up-view.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import {
   type Answer,
@@ -39,19 +34,10 @@ async function listRows(read: Read): Promise<readonly WarmUpRow[]> {
 
 /** One subject at one provider, today. */
 function describeRow(row: WarmUpRow, plan: WarmUpPlan, today: number) {
-  const { workspace_id: workspaceId, subject, provider, ended } = row
-  const stored: WarmUpProgress = { ...row, isEnded: ended === 1 }
-  const progress = toDay(stored, Math.max(today, stored.day), plan)
-  const next = { step: nextStepOf(progress, plan), isEnded: progress.isEnded }
-  const cap = capOf(progress, plan)
+  const { workspace_id: workspaceId, subject, provider } = row
   return {
     ...{ subject, workspace: workspaceId === SERVICE_WORKSPACE ? null : workspaceId, provider },
-    ended: cap === null,
-    day: cap === null ? null : progress.step + 1,
-    cap,
-    sent: progress.sent,
-    deferred: progress.deferred,
-    next_cap: capOf(next, plan),
+    ...viewWarmUp(row, plan, today),
   }
 }
 

@@ -52,6 +52,17 @@ export const listWarmUps = prepareRead<{ workspaceId: string }>()(({ db, slot })
     .limit(MAX_ROWS),
 )
 
+/** Lists the rows of one domain. */
+export const warmUpsOfDomain = prepareRead<{ workspaceId: string; domain: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('warm_ups')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('subject', '=', slot('domain'))
+    .orderBy('provider')
+    .limit(slot('limit')),
+)
+
 /** Has no effect if the operator has changed the row since it was read. */
 export const storeWarmUp = prepareWrite<WarmUpRow>(({ db, slots }) =>
   db

@@ -52,7 +52,8 @@ export async function readDomain(
   const senders = details.dns_records.map(({ purpose, type, name, value, status }) => {
     return { record: purpose === 'mail_cname' ? 'SPF' : 'DKIM', type, name, value, ttl: 'Auto', status } as const
   })
-  const receiving = { record: 'Receiving', ttl: 'Auto', ...details.mx_record } as const
+  const { relative_name: _relative, ...mx } = details.mx_record
+  const receiving = { record: 'Receiving', ttl: 'Auto', ...mx } as const
   return { ...details, ...describe(row), records: details.inbound ? [...senders, receiving] : senders }
 }
 

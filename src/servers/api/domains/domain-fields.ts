@@ -92,10 +92,16 @@ export const recordStatus = z.enum(['pending', 'verified', 'failed']).meta({
   description: 'Result of the last DNS check: correct, wrong or missing; `pending` before the first check.',
 })
 
+const relativeName = z.string().meta({
+  description: 'The name within `dns_zone`, as most DNS providers ask for it; `@` is the zone itself.',
+  example: '_dmarc',
+})
+
 const dnsRecord = z
   .strictObject({
     type: z.literal('CNAME'),
     name: z.string(),
+    relative_name: relativeName,
     value: z.string(),
     purpose: z.enum(['mail_cname', 'dkim1', 'dkim2']),
     status: recordStatus,
@@ -103,7 +109,10 @@ const dnsRecord = z
   .meta({ id: 'DnsRecord' })
 
 const buildExampleRecord = (purpose: 'mail_cname' | 'dkim1' | 'dkim2', name: string, value: string) =>
-  ({ type: 'CNAME', name, value, purpose, status: 'verified' }) as const
+  ({
+    ...{ type: 'CNAME', name, relative_name: name.replace('.example.com', '') },
+    ...{ value, purpose, status: 'verified' },
+  }) as const
 const exampleRecords = [
   buildExampleRecord('mail_cname', 'mail.example.com', 'mail.k3.zone.example.net'),
   buildExampleRecord('dkim1', 'dkim1._domainkey.example.com', 'dkim1.k3.zone.example.net'),
@@ -122,10 +131,15 @@ export const listedDomain = z.strictObject({
 })
 
 export const detailedDomain = listedDomain.extend({
+  dns_zone: z.string().meta({
+    description: 'The registered domain, by which the DNS provider lists the zone with the records.',
+    example: 'example.com',
+  }),
   mx_record: z
     .strictObject({
       type: z.literal('MX'),
       name: z.string().meta({ example: 'example.com' }),
+      relative_name: relativeName.meta({ example: '@' }),
       value: z.string().meta({ example: 'mx.example.net' }),
       priority: z.literal(10),
       status: recordStatus,
@@ -137,6 +151,7 @@ export const detailedDomain = listedDomain.extend({
     .strictObject({
       type: z.literal('TXT'),
       name: z.string().meta({ example: '_dmarc.example.com' }),
+      relative_name: relativeName,
       value: z.string().meta({ example: 'v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net' }),
       status: recordStatus,
     })
@@ -146,6 +161,7 @@ export const detailedDomain = listedDomain.extend({
       z.strictObject({
         type: z.enum(['CNAME', 'TXT']),
         name: z.string().meta({ example: '_mta-sts.example.com' }),
+        relative_name: relativeName.meta({ example: '_mta-sts' }),
         value: z.string().meta({ example: '_mta-sts.mail.example.net' }),
       }),
     )
@@ -159,6 +175,7 @@ export const detailedDomain = listedDomain.extend({
       z.strictObject({
         selector: z.string(),
         name: z.string().meta({ example: 'dkim1._domainkey.example.com' }),
+        relative_name: relativeName.meta({ example: 'dkim1._domainkey' }),
         txt: z.string(),
         signing: z.boolean(),
       }),

@@ -70,6 +70,9 @@ const known = z.boolean().meta({ description: 'It has received mail of the domai
 const reporterName = z.string().meta({ example: 'google.com' })
 const uncounted = 'Reports of reporters that have received no mail of the domain. They are counted nowhere else.'
 
+const date = z.string().meta({ example: '2026-11-02' })
+const ofDays = 'By the day in UTC on which the time of a report begins, in order. Days without reports are left out.'
+
 const summary = z
   .strictObject({
     dmarc: z.strictObject({
@@ -81,6 +84,7 @@ const summary = z
         .meta({ description: 'By the domain that DKIM or SPF authenticated; null: none.' }),
       reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, ...counts })),
       uncounted: z.strictObject({ reports, ...counts }).meta({ description: uncounted }),
+      days: z.array(z.strictObject({ date, ...counts })).meta({ description: ofDays }),
     }),
     tls: z.strictObject({
       reports,
@@ -90,6 +94,7 @@ const summary = z
       failures: z.array(z.strictObject({ result: z.string().meta({ example: 'starttls-not-supported' }), sessions })),
       reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, sessions, passed, failed })),
       uncounted: z.strictObject({ reports, sessions, passed, failed }).meta({ description: uncounted }),
+      days: z.array(z.strictObject({ date, sessions, passed, failed })).meta({ description: ofDays }),
     }),
   })
   .meta({ id: 'DomainReportSummary', description: 'The 50 largest of each list.' })

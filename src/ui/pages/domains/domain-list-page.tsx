@@ -25,7 +25,12 @@ export function DomainListPage(): VNode {
     <Page
       title="Domains"
       intro="Mail is sent from verified domains, and received for those whose MX record points here."
-      actions={mayAdminister.value ? add : undefined}
+      actions={
+        <>
+          {mayAdminister.value ? add : null}
+          <ButtonLink href="/domains/breakers">Bounces and complaints</ButtonLink>
+        </>
+      }
     >
       <PagedTable
         caption="Domains of this workspace"

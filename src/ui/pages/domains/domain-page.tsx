@@ -1,9 +1,8 @@
-/** One domain: its state, the records to publish, what it receives, tracking, key rotation, deletion. */
+/** One domain: its state, the records to publish, reports about it, what it receives, its pace, and its settings. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { asApiError } from '../../api/api-error.ts'
-import { api, unwrap } from '../../api/client.ts'
+import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
@@ -12,26 +11,30 @@ import { Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
+import { Tabs } from '../../components/tabs.tsx'
 import { Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
-import type { Domain } from './domain.ts'
+import type { Domain, DomainPartProps } from './domain.ts'
+import { DomainPace } from './domain-pace.tsx'
 import { DomainRecords } from './domain-records.tsx'
-import { DomainSettings } from './domain-settings.tsx'
-import { type FoundRecord, readFoundRecords } from './found-records.ts'
+import { DomainReports } from './domain-reports.tsx'
 import { KeyRotation } from './key-rotation.tsx'
+import type { ObservedDns } from './observed-dns.ts'
+import { Receiving } from './receiving.tsx'
+import { TrackingSettings } from './tracking-settings.tsx'
 
 export function DomainPage({ params: { id = '' } }: PageProps): VNode {
-  const domain = useLoad(() => unwrap(api.GET('/v1/domains/{id}', { params: { path: { id } } })), [id])
-  const [found, setFound] = useState<readonly FoundRecord[]>([])
+  const path = { path: { id } }
+  const domain = useLoad(() => unwrap(api.GET('/v1/domains/{id}', { params: path })), [id])
+  const dns = useLoad(() => unwrap(sessionApi.GET('/ui/api/domains/{id}/dns', { params: path })), [id])
   const verify = async (): Promise<void> => {
     try {
-      domain.replace(await unwrap(api.POST('/v1/domains/{id}/verify', { params: { path: { id } } })))
-      setFound([])
+      domain.replace(await unwrap(api.POST('/v1/domains/{id}/verify', { params: path })))
       notify('All records are correct. The domain is verified.')
     } catch (thrown) {
-      const error = asApiError(thrown)
-      setFound(readFoundRecords(error.details))
       domain.reload()
-      throw error
+      throw thrown
+    } finally {
+      dns.reload()
     }
   }
   const check = (
@@ -46,7 +49,7 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
       up={{ href: '/domains', label: 'Domains' }}
       actions={mayAdminister.value && domain.data !== undefined ? check : undefined}
     >
-      <Loaded from={domain}>{(data) => <DomainParts domain={data} from={domain} found={found} />}</Loaded>
+      <Loaded from={domain}>{(data) => <DomainParts domain={data} from={domain} dns={dns.data} />}</Loaded>
     </Page>
   )
 }
@@ -54,11 +57,12 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
 interface PartsProps {
   readonly domain: Domain
   readonly from: Loading<Domain>
-  readonly found: readonly FoundRecord[]
+  readonly dns: ObservedDns | undefined
 }
 
-function DomainParts({ domain, from, found }: PartsProps): VNode {
+function DomainParts({ domain, from, dns }: PartsProps): VNode {
   const { created_at: created, verified_at: verified, checked_at: checked, fails_at: failsAt } = domain
+  const part = { domain, onChanged: from.replace }
   return (
     <>
       {failsAt === null ? null : (
@@ -77,14 +81,27 @@ function DomainParts({ domain, from, found }: PartsProps): VNode {
           { name: 'Receives mail', value: domain.inbound ? 'Yes' : 'No' },
         ]}
       />
-      <DomainRecords domain={domain} found={found} />
-      {mayAdminister.value ? (
-        <>
-          <DomainSettings domain={domain} onChanged={from.replace} />
-          <KeyRotation domain={domain} onChanged={from.replace} />
-          <DomainDeletion domain={domain} />
-        </>
-      ) : null}
+      <Tabs
+        label="Parts of the domain"
+        tabs={[
+          { id: 'records', title: 'DNS records', show: () => <DomainRecords domain={domain} dns={dns} /> },
+          { id: 'reports', title: 'Reports', show: () => <DomainReports domain={domain} /> },
+          { id: 'receiving', title: 'Receiving', show: () => <Receiving {...part} /> },
+          { id: 'pace', title: 'Pace and bounces', show: () => <DomainPace domain={domain} /> },
+          { id: 'settings', title: 'Settings', show: () => <SettingParts {...part} /> },
+        ]}
+      />
+    </>
+  )
+}
+
+function SettingParts(part: DomainPartProps): VNode {
+  if (!mayAdminister.value) return <p class="soft">Owners and admins of the workspace can change the settings.</p>
+  return (
+    <>
+      <TrackingSettings {...part} />
+      <KeyRotation {...part} />
+      <DomainDeletion domain={part.domain} />
     </>
   )
 }

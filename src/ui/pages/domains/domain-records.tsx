@@ -1,25 +1,33 @@
-/** Shows the DNS records of a domain to copy, with their live state. */
+/** Shows the DNS records of a domain to copy, with what DNS has now in their place. */
 import type { VNode } from 'preact'
-import { allowBreaks } from '../../components/allow-breaks.tsx'
+import { useState } from 'preact/hooks'
+import { Button } from '../../components/button.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Copy, Note, StatusBadge } from '../../components/values.tsx'
+import { Copy, CopyButton, Note } from '../../components/values.tsx'
+import { type DnsProvider, dnsProviders, recogniseProvider } from './dns-providers.ts'
 import type { Domain } from './domain.ts'
-import type { FoundRecord } from './found-records.ts'
+import { MxWarning } from './mx-warning.tsx'
+import { findObserved, type ObservedDns } from './observed-dns.ts'
+import { ProviderHints } from './provider-hints.tsx'
+import { FoundValue, RecordState } from './record-state.tsx'
+import { saveText } from './save-text.ts'
+import { formatLines, formatZoneFile, listRecords } from './zone-file.ts'
 import './domains.css'
 
 interface RecordRow {
   readonly type: string
   readonly name: string
+  readonly relative_name: string
   readonly value: string
-  readonly status: string
+  readonly status: string | null
   readonly use: string
 }
 
 interface DomainRecordsProps {
   readonly domain: Domain
-  /** The records that a failed check found. */
-  readonly found: readonly FoundRecord[]
+  /** What DNS has now. Undefined until it was looked up. */
+  readonly dns: ObservedDns | undefined
 }
 
 const uses = {
@@ -28,60 +36,107 @@ const uses = {
   dkim2: 'Second signing key',
 } as const
 
-export function DomainRecords({ domain, found }: DomainRecordsProps): VNode {
+export function DomainRecords({ domain, dns }: DomainRecordsProps): VNode {
+  const [chosen, choose] = useState<string | null>(null)
+  const nameservers = dns?.nameservers ?? []
+  const provider =
+    chosen === null ? recogniseProvider(nameservers) : (dnsProviders.find(({ id }) => id === chosen) ?? null)
   const required = domain.dns_records.map((record) => ({ ...record, use: uses[record.purpose] }))
-  const { mx_record: mx, dmarc_record: dmarc } = domain
-  const suggested = [
-    { ...mx, value: `${mx.priority} ${mx.value}`, use: domain.inbound ? 'Receives mail' : 'Only to receive mail' },
-    { ...dmarc, use: 'DMARC: any policy is accepted' },
-  ]
-  const columns = buildColumns(found)
+  const columns = buildColumns(dns, provider)
+  const zone = domain.dns_zone
   return (
     <>
       <Section
         title="Records to publish"
-        intro="Publish these records where the DNS of the domain is managed. DNS can take some minutes to show changes."
+        intro={`Publish these records in the zone ${zone}. DNS can take some minutes to show changes.`}
+        actions={<AllRecords domain={domain} />}
       >
+        <ProviderHints {...{ zone, nameservers, provider }} onChoose={choose} />
         <div class="records">
           <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />
         </div>
-        {found.length === 0 ? null : (
-          <Note tone="warn">
-            <p>The check found values that differ from the ones to publish. Each record lists what the check found.</p>
-          </Note>
-        )}
+        <Summary domain={domain} dns={dns} />
         <TxtRecords domain={domain} />
       </Section>
-      <Section title="Suggested records" intro="The domain is verified without them.">
-        <div class="records">
-          <Table caption="Suggested DNS records" columns={columns} rows={suggested} rowKey={({ name }) => name} />
-        </div>
-      </Section>
+      <SuggestedRecords domain={domain} dns={dns} columns={columns} />
     </>
   )
 }
 
-function buildColumns(found: readonly FoundRecord[]): readonly Column<RecordRow>[] {
-  return [
-    { title: 'Record', show: ({ type, use }) => <RecordTitle type={type} use={use} /> },
-    { title: 'Name', show: ({ type, name }) => <Copy text={name} label={`the name of the ${type} record ${name}`} /> },
-    {
-      title: 'Value',
-      show: ({ type, name, value }) => (
-        <>
-          <Copy text={value} label={`the value of the ${type} record ${name}`} />
-          <FoundValue name={name} value={value} found={found} />
-        </>
-      ),
-    },
-    { title: 'State', show: ({ status }) => <StatusBadge status={status}>{stateNames[status]}</StatusBadge> },
-  ]
+/** All records at once: to copy, and as a file. */
+function AllRecords({ domain }: { readonly domain: Domain }): VNode {
+  const records = listRecords(domain)
+  const save = (): void => saveText(formatZoneFile(domain.dns_zone, records), `${domain.domain}.zone`)
+  return (
+    <>
+      <span class="copy-all">
+        All required records{' '}
+        <CopyButton text={formatLines(records.filter(({ required }) => required))} label="all required records" />
+      </span>
+      <Button small onClick={save}>
+        Download as a zone file
+      </Button>
+    </>
+  )
 }
 
-const stateNames: Readonly<Record<string, string>> = {
-  pending: 'Not checked',
-  verified: 'Correct',
-  failed: 'Missing or wrong',
+function SuggestedRecords({
+  domain,
+  dns,
+  columns,
+}: DomainRecordsProps & { readonly columns: readonly Column<RecordRow>[] }): VNode {
+  const { mx_record: mx, dmarc_record: dmarc, tls_records: tls } = domain
+  const suggested = [
+    { ...dmarc, use: 'DMARC: any policy is accepted' },
+    { ...mx, value: `${mx.priority} ${mx.value}`, use: domain.inbound ? 'Receives mail' : 'Only to receive mail' },
+  ]
+  const ofTls = tls.map((record) => ({
+    ...record,
+    status: null,
+    use: record.type === 'TXT' ? 'Asks for TLS reports' : 'TLS policy (MTA-STS)',
+  }))
+  return (
+    <Section title="Suggested records" intro="The domain is verified without them.">
+      <div class="records">
+        <Table
+          caption="Suggested DNS records"
+          columns={columns}
+          rows={suggested}
+          rowKey={({ type, name }) => `${type} ${name}`}
+        />
+      </div>
+      <MxWarning domain={domain} found={findObserved(dns, { type: 'MX', name: domain.domain })} />
+      <details class="more">
+        <summary>Records about encryption, if all mail of the domain arrives here</summary>
+        <div class="records">
+          <Table caption="DNS records about TLS" columns={columns} rows={ofTls} rowKey={({ name }) => name} />
+        </div>
+      </details>
+    </Section>
+  )
+}
+
+function buildColumns(dns: ObservedDns | undefined, provider: DnsProvider | null): readonly Column<RecordRow>[] {
+  return [
+    { title: 'Record', show: ({ type, use }) => <RecordTitle type={type} use={use} /> },
+    { title: 'Name', show: (record) => <RecordName {...record} /> },
+    {
+      title: 'Value',
+      show: ({ type, name, value }) => {
+        const text = provider?.endsWithDot === true && type !== 'TXT' ? `${value}.` : value
+        return (
+          <>
+            <Copy text={text} label={`the value of the ${type} record ${name}`} />
+            <FoundValue found={findObserved(dns, { type, name })} />
+          </>
+        )
+      },
+    },
+    {
+      title: 'State',
+      show: ({ type, name, status }) => <RecordState status={status} found={findObserved(dns, { type, name })} />,
+    },
+  ]
 }
 
 function RecordTitle({ type, use }: { readonly type: string; readonly use: string }): VNode {
@@ -93,19 +148,35 @@ function RecordTitle({ type, use }: { readonly type: string; readonly use: strin
   )
 }
 
-interface FoundValueProps {
-  readonly name: string
-  readonly value: string
-  readonly found: readonly FoundRecord[]
+/** The short name first, which most providers ask for. */
+function RecordName({ type, name, relative_name: short }: RecordRow): VNode {
+  return (
+    <>
+      <Copy text={short} label={`the short name of the ${type} record ${name}`} />
+      <span class="row-note">
+        In full: <Copy text={name} label={`the name of the ${type} record ${name}`} />
+      </span>
+    </>
+  )
 }
 
-function FoundValue({ name, value, found }: FoundValueProps): VNode | null {
-  const record = found.find((one) => one.name === name)
-  if (record === undefined || record.found === value) return null
+/** Says in one sentence what the look-up of the required records has found. */
+function Summary({ domain, dns }: DomainRecordsProps): VNode | null {
+  const states = domain.dns_records.map((record) => findObserved(dns, record)?.state)
+  const count = (state: string): number => states.filter((one) => one === state).length
+  if (dns === undefined || count('correct') === states.length) return null
+  if (count('missing') === states.length) {
+    return (
+      <Note tone="info">
+        <p>DNS has none of these records yet. Publish them, wait some minutes, and check again.</p>
+      </Note>
+    )
+  }
+  if (count('other') === 0) return null
   return (
-    <span class="row-note row-note-bad">
-      {record.found === null ? 'No such record was found.' : <>Found: {allowBreaks(record.found)}</>}
-    </span>
+    <Note tone="warn">
+      <p>DNS has other values in place of some of these records. Each record shows what is there: replace it.</p>
+    </Note>
   )
 }
 
@@ -118,7 +189,17 @@ function TxtRecords({ domain: { dkim_keys: keys } }: { readonly domain: Domain }
         caption="Signing keys as TXT records"
         columns={[
           { title: 'Key', show: ({ selector, signing }) => `${selector}${signing ? ', signs now' : ''}` },
-          { title: 'Name', show: ({ name, selector }) => <Copy text={name} label={`the name of ${selector}`} /> },
+          {
+            title: 'Name',
+            show: ({ name, relative_name: short, selector }) => (
+              <>
+                <Copy text={short} label={`the short name of ${selector}`} />
+                <span class="row-note">
+                  In full: <Copy text={name} label={`the name of ${selector}`} />
+                </span>
+              </>
+            ),
+          },
           { title: 'Value', show: ({ txt, selector }) => <Copy text={txt} label={`the TXT value of ${selector}`} /> },
         ]}
         rows={keys}

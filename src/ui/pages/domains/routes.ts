@@ -14,6 +14,16 @@ export const domainRoutes: readonly PageRoute[] = [
     load: () => import('./new-domain-page.tsx').then(({ NewDomainPage }) => NewDomainPage),
   },
   {
+    path: '/domains/breakers',
+    area: 'workspace',
+    load: () => import('./breaker-list-page.tsx').then(({ BreakerListPage }) => BreakerListPage),
+  },
+  {
+    path: '/domains/:id/reports/:reportId',
+    area: 'workspace',
+    load: () => import('./report-page.tsx').then(({ ReportPage }) => ReportPage),
+  },
+  {
     path: '/domains/:id',
     area: 'workspace',
     load: () => import('./domain-page.tsx').then(({ DomainPage }) => DomainPage),

@@ -12,6 +12,7 @@ import { Facts, Note, Time } from '../../components/values.tsx'
 import { Acts } from './acts.tsx'
 import { Attachments } from './attachments.tsx'
 import { AuthenticationResults, SpamReasons } from './checks.tsx'
+import { ForwardedTo } from './forwarded-to.tsx'
 import './inbound.css'
 import { type EmailPartProps, type InboundEmail, titleOf } from './inbound-email.ts'
 import { HeaderFields, MessageHtml, MessageText, RawMessage } from './message-parts.tsx'
@@ -54,6 +55,7 @@ function EmailParts({ from }: { readonly from: Loading<InboundEmail> }): VNode {
           <Envelope email={email} />
           <Tabs label="Parts of the message" tabs={buildTabs(email)} />
           <Attachments email={email} />
+          <ForwardedTo email={email} />
         </>
       )}
     </Loaded>

@@ -13,6 +13,7 @@ import { Facts, Note, Time } from '../../components/values.tsx'
 import { HoldRules } from './hold-rules.tsx'
 import type { QueueCensus, QueueWork } from './operator-types.ts'
 import { QueueEntries } from './queue-entries.tsx'
+import { QueuePaces } from './queue-paces.tsx'
 import { QueueProviders } from './queue-providers.tsx'
 import { QueueWorkNote } from './queue-work.tsx'
 
@@ -77,6 +78,7 @@ function QueueTabs({ census, work, onChanged }: QueueTabsProps): VNode {
         { id: 'providers', title: 'By provider', show: showProviders },
         { id: 'reasons', title: 'By reason', show: showReasons },
         { id: 'entries', title: 'Entries', show: showEntries },
+        { id: 'paces', title: 'Pace', show: () => <QueuePaces /> },
         { id: 'rules', title: 'Hold rules', show: () => <HoldRules onChanged={onChanged} /> },
       ]}
     />

@@ -22,9 +22,12 @@ export function TemplateListPage(): VNode {
       title="Templates"
       intro="Subjects and bodies with variables, for single emails and broadcasts."
       actions={
-        <ButtonLink href="/templates/new" tone="primary">
-          Create a template
-        </ButtonLink>
+        <>
+          <ButtonLink href="/templates/new" tone="primary">
+            Create a template
+          </ButtonLink>
+          <ButtonLink href="/files">Store a file</ButtonLink>
+        </>
       }
     >
       <PagedTable

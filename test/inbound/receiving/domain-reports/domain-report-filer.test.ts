@@ -205,7 +205,7 @@ t.test('the sums are those of aggregate reports, by source and by who was authen
     { ...row, source_ip: '192.0.2.2', messages: 3, passed: false, dkim_domain: 'a.test', dkim_result: 'fail' },
   ])
   await arrive([reported({ rows, messages: 8, passed: 5 })])
-  await arrive([reported({ rows, messages: 8, passed: 5, reportId: 'two' })])
+  await arrive([reported({ rows, messages: 8, passed: 5, reportId: 'two', beginsAt: 2 * DAY, endsAt: 3 * DAY })])
   await arrive([reported({ rows, kind: 'dmarc_failure', reportId: 'three' })])
   const summary = await summarizeReports(database.read, everything)
   t.same(summary.dmarc, {
@@ -220,9 +220,13 @@ t.test('the sums are those of aggregate reports, by source and by who was authen
     ],
     reporters: [{ reporter: 'b.test', known: true, reports: 2, messages: 16, passed: 10, failed: 6 }],
     uncounted: { reports: 0, messages: 0, passed: 0, failed: 0 },
+    days: [
+      { date: '1970-01-01', messages: 8, passed: 5, failed: 3 },
+      { date: '1970-01-03', messages: 8, passed: 5, failed: 3 },
+    ],
   })
   const none = { reports: 0, sessions: 0, passed: 0, failed: 0 }
-  t.same(summary.tls, { ...none, failures: [], reporters: [], uncounted: none })
+  t.same(summary.tls, { ...none, failures: [], reporters: [], uncounted: none, days: [] })
 })
 
 t.test('reports of those who received no mail of the domain are beside the sums', async (t) => {

@@ -51,6 +51,7 @@ t.test('a domain is registered with the records to publish, listed and read', as
       {
         type: 'CNAME',
         name: `posthorn.${name}`,
+        relative_name: 'posthorn.news',
         value: 'mail.service.test',
         purpose: 'mail_cname',
         status: 'pending',
@@ -74,7 +75,15 @@ t.test('a domain is registered with the records to publish, listed and read', as
     },
   ])
   t.match(domain, {
-    mx_record: { type: 'MX', name, value: 'mx.mail.service.test', priority: 10, status: 'pending' },
+    dns_zone: 'xn--mnster-3ya.test',
+    mx_record: {
+      type: 'MX',
+      name,
+      relative_name: 'news',
+      value: 'mx.mail.service.test',
+      priority: 10,
+      status: 'pending',
+    },
     tls_records: [
       { type: 'CNAME', name: `mta-sts.${name}` },
       { type: 'CNAME', name: `_mta-sts.${name}` },

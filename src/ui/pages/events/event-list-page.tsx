@@ -1,0 +1,92 @@
+/** The log of everything that happened to emails, domains and codes by SMS. */
+import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
+import { api, unwrap } from '../../api/client.ts'
+import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { allowBreaks } from '../../components/allow-breaks.tsx'
+import { SelectField, TextField } from '../../components/fields.tsx'
+import { FilterErrors } from '../../components/filter-errors.tsx'
+import { Filters, useFilters } from '../../components/filters.tsx'
+import { toMoment } from '../../components/form-values.ts'
+import { Empty } from '../../components/loaded.tsx'
+import { Page } from '../../components/page.tsx'
+import { type Column, PagedTable } from '../../components/table.tsx'
+import { Time } from '../../components/values.tsx'
+import { describeType, type Event, findType, typeOptions } from './event.ts'
+import { EventData } from './event-data.tsx'
+
+const names = ['type', 'recipient', 'email_id', 'from', 'to']
+const options = [{ value: '', label: 'All' }, ...typeOptions]
+
+export function EventListPage(): VNode {
+  const filters = useFilters(names)
+  const { get } = filters
+  const pages = usePages((cursor) => loadEvents(get, cursor), [filters.key])
+  return (
+    <Page
+      title="Events"
+      intro="Everything that happened to emails, domains and verification codes by SMS, newest first. Webhooks get the same events."
+    >
+      <Filters names={names} filters={filters}>
+        <FilterErrors error={pages.error}>
+          <SelectField name="type" label="What happened" options={options} value={get('type')} />
+          <TextField name="recipient" label="Recipient" type="search" optional value={get('recipient')} />
+          <TextField name="email_id" label="Id of the email" type="search" optional value={get('email_id')} />
+          <TextField name="from" label="From" type="datetime-local" optional value={get('from')} />
+          <TextField name="to" label="Until" type="datetime-local" optional value={get('to')} />
+        </FilterErrors>
+      </Filters>
+      <PagedTable
+        caption="Events of this workspace"
+        pages={pages}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<NoEvent isFiltered={filters.isFiltered} />}
+      />
+    </Page>
+  )
+}
+
+function NoEvent({ isFiltered }: { readonly isFiltered: boolean }): VNode {
+  return isFiltered ? (
+    <Empty title="No event matches the filters">
+      <p>Choose a longer time, or another kind of event.</p>
+    </Empty>
+  ) : (
+    <Empty title="Nothing happened yet">
+      <p>Send an email, and each step of its delivery appears here.</p>
+    </Empty>
+  )
+}
+
+const columns: readonly Column<Event>[] = [
+  { title: 'What happened', show: ({ type }) => describeType(type) },
+  { title: 'About', show: (event) => <Subject event={event} /> },
+  { title: 'When', show: ({ created_at: at }) => <Time at={at} kind="second" /> },
+  { title: 'Details', show: (event) => <EventData event={event} /> },
+]
+
+/** The recipient, the phone or the domain, with a link to the email. */
+function Subject({ event: { email_id: emailId, recipient, data } }: { readonly event: Event }): VNode {
+  const name = recipient ?? ('phone' in data ? data.phone : 'domain' in data ? data.domain : null)
+  return (
+    <>
+      {name === null || typeof name !== 'string' ? null : <div>{allowBreaks(name)}</div>}
+      {emailId === null ? null : <Link href={`/emails/${emailId}`}>Open the email</Link>}
+      {name === null && emailId === null ? '–' : null}
+    </>
+  )
+}
+
+async function loadEvents(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<Event>> {
+  const [type, recipient, emailId] = [findType(get('type')), get('recipient'), get('email_id')]
+  const query = {
+    ...(type === undefined ? {} : { type }),
+    ...(recipient === '' ? {} : { recipient }),
+    ...(emailId === '' ? {} : { email_id: emailId }),
+    ...(get('from') === '' ? {} : { from: toMoment(get('from')) }),
+    ...(get('to') === '' ? {} : { to: toMoment(get('to')) }),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
+  return toCursorPage(await unwrap(api.GET('/v1/events', { params: { query } })))
+}

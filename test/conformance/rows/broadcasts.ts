@@ -4,6 +4,7 @@ import {
   data,
   equals,
   filledText,
+  freeObject,
   integer,
   list,
   nullable,
@@ -42,7 +43,10 @@ const more = {
   ...{ updated_at: timestamp, queued: integer, failed: integer, cancelled: integer },
   ...{ waits_until: nullable(timestamp), note: nullable(text), not_opened_of: nullable(uuid) },
 }
-const broadcast = record({ ...listed, html: nullable(text), text: nullable(text) }, more)
+const broadcast = record(
+  { ...listed, html: nullable(text), text: nullable(text) },
+  { ...more, blocks: nullable(freeObject) },
+)
 
 const draft = {
   name: 'May',

@@ -1,7 +1,19 @@
 /** Rows of the sections "Templates" and "Files", and how sends use both. */
 import { emptyForm, multipart, multipartType } from '../../helpers/http/multipart.js'
 import { type Resource, type Row, readsSettings, sends, writes } from '../support/row.js'
-import { data, equals, filledText, integer, list, nullable, record, text, timestamp, uuid } from '../support/shapes.js'
+import {
+  data,
+  equals,
+  filledText,
+  freeObject,
+  integer,
+  list,
+  nullable,
+  record,
+  text,
+  timestamp,
+  uuid,
+} from '../support/shapes.js'
 
 const body = { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>{{first_name}}</p>', text: '{{first_name}}' }
 const fields = {
@@ -14,8 +26,10 @@ const fields = {
   variables: list(filledText),
   created_at: timestamp,
 }
-const created = record(fields)
-const listed = record({ ...fields, updated_at: timestamp })
+/** The document of a mail in blocks. */
+const beyond = { blocks: nullable(freeObject) }
+const created = record(fields, beyond)
+const listed = record({ ...fields, updated_at: timestamp }, beyond)
 const single = listed
 
 const templateRows: readonly Row[] = [

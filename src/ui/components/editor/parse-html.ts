@@ -9,6 +9,6 @@ export function parseHtml(html: string): Document {
 
 export function renameInline(html: string): string {
   return html
-    .replace(/([\s"'/])(style|on[a-z]{1,40})(?=\s{0,9}=)/gi, '$1data-$2')
+    .replace(/([\s"'/])(style|on[a-z]{1,40})=/gi, '$1data-$2=')
     .replace(/<(\/?)style(?=[\s>/])/gi, '<$1x-style')
 }

@@ -81,7 +81,7 @@ const STYLED: readonly { readonly id: string; readonly form: RegExp; readonly te
   },
   {
     id: 'background',
-    form: /\bbackground(?:-image)?\s{0,9}:[^;"]{0,200}url\(/i,
+    form: /\bbackground(?:-image)?\s{0,9}:[^;:"]{0,200}url\(/i,
     text: 'Background images: Outlook for Windows does not show them. Choose a background color under which the text stays readable.',
   },
   {

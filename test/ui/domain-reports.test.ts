@@ -82,7 +82,7 @@ t.test('who sends in the name of a domain, and how TLS went', { skip }, async (t
   await row('198.51.100.7').first().waitFor()
   await expectEqual(t, () => row('192.0.2.1').first().textContent(), '192.0.2.124240100%')
   await page.locator('.chart-title', { hasText: 'Messages by day' }).waitFor()
-  await page.getByText('1 reports are left out').waitFor()
+  await page.getByText('1 report is left out, because its author').waitFor()
   await page.getByText('Certificate expired').first().waitFor()
   await expectPresentable(t, dashboard, 'reports about a domain')
   await page.getByRole('link', { name: 'org 2' }).click()

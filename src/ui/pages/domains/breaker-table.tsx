@@ -6,7 +6,7 @@ import type { components } from '../../api/schema.d.ts'
 import { mayAdminister } from '../../api/session-state.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { formatNumber, formatPercent } from '../../components/format.ts'
+import { capitalize, formatNumber, formatPercent } from '../../components/format.ts'
 import { notify } from '../../components/notices.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
@@ -40,7 +40,7 @@ const tones = { ok: 'good', warning: 'warn', held: 'bad' } as const
 
 function buildColumns(onRelease: (breaker: Breaker) => void): readonly Column<Breaker>[] {
   return [
-    { title: 'Mail of', show: (breaker) => nameScope(breaker) },
+    { title: 'Mail of', show: (breaker) => capitalizeScope(breaker) },
     {
       title: 'State',
       show: ({ state }) => (
@@ -67,6 +67,11 @@ function buildColumns(onRelease: (breaker: Breaker) => void): readonly Column<Br
         ) : null,
     },
   ]
+}
+
+/** A domain keeps its small letters. */
+function capitalizeScope(breaker: Breaker): string {
+  return breaker.scope === 'domain' ? breaker.id : capitalize(nameScope(breaker))
 }
 
 function nameScope({ scope, id }: Breaker): string {

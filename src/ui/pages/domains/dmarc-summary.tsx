@@ -30,10 +30,7 @@ export function DmarcSummary({ domain, summary }: DmarcSummaryProps): VNode {
       />
       <DayChart title="Messages by day" days={days} />
       {reports === 0 ? null : <SummaryTables summary={summary} />}
-      <Uncounted count={uncounted.reports}>
-        {formatNumber(uncounted.reports)} reports are left out, because their authors received no mail of this domain.
-        Anyone can make up such a report.
-      </Uncounted>
+      <Uncounted reports={uncounted.reports} />
     </Section>
   )
 }

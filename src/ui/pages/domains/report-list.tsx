@@ -13,6 +13,9 @@ import { describeReportType } from './report.ts'
 
 type Report = components['schemas']['DomainReport']
 
+/** Few, because each is a card of seven lines on a phone. */
+const PAGE_SIZE = 10
+
 interface ReportListProps {
   readonly id: string
   /** ISO 8601. */
@@ -24,7 +27,7 @@ interface ReportListProps {
 export function ReportList({ id, from, windowKey }: ReportListProps): VNode {
   const pages = usePages(
     async (cursor) => {
-      const query = { from, ...(cursor === undefined ? {} : { cursor }) }
+      const query = { from, limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) }
       return toCursorPage(await unwrap(api.GET('/v1/domains/{id}/reports', { params: { path: { id }, query } })))
     },
     [id, windowKey],

@@ -1,5 +1,5 @@
 /** Parts of the summaries of reports: bars of passes and failures, and plots by day. */
-import type { ComponentChildren, VNode } from 'preact'
+import type { VNode } from 'preact'
 import { Chart } from '../../components/chart.tsx'
 import { formatDay, formatNumber, formatPercent } from '../../components/format.ts'
 import type { Column } from '../../components/table.tsx'
@@ -46,14 +46,22 @@ export function DayChart({ title, days }: DayChartProps): VNode | null {
       title={title}
       times={days.map(({ date }) => new Date(`${date}T00:00`).toISOString())}
       series={[
-        { name: 'Passed', values: days.map(({ passed }) => passed) },
         { name: 'Failed', values: days.map(({ failed }) => failed) },
+        { name: 'Passed', values: days.map(({ passed }) => passed) },
       ]}
       formatTime={formatDay}
     />
   )
 }
 
-export function Uncounted({ count, children }: { readonly count: number; readonly children: ComponentChildren }) {
-  return count === 0 ? null : <p class="section-note">{children}</p>
+/** `reports` are those that the sums leave out. */
+export function Uncounted({ reports }: { readonly reports: number }): VNode | null {
+  if (reports === 0) return null
+  const [what, whose] = reports === 1 ? ['report is', 'its author'] : ['reports are', 'their authors']
+  return (
+    <p class="section-note">
+      {formatNumber(reports)} {what} left out, because {whose} received no mail of this domain. Anyone can make up such
+      a report.
+    </p>
+  )
 }

@@ -53,9 +53,7 @@ export function TlsSummary({ domain, summary }: TlsSummaryProps): VNode | null {
         rows={reporters}
         rowKey={({ reporter, known }) => `${reporter} ${known}`}
       />
-      <Uncounted count={uncounted.reports}>
-        {formatNumber(uncounted.reports)} reports are left out, because their authors received no mail of this domain.
-      </Uncounted>
+      <Uncounted reports={uncounted.reports} />
     </Section>
   )
 }

@@ -66,16 +66,30 @@ const columns: readonly Column<Event>[] = [
   { title: 'Details', show: (event) => <EventData event={event} /> },
 ]
 
-/** The recipient, the phone or the domain, with a link to the email. */
-function Subject({ event: { email_id: emailId, recipient, data } }: { readonly event: Event }): VNode {
-  const name = recipient ?? ('phone' in data ? data.phone : 'domain' in data ? data.domain : null)
+/** Whom the event concerns, with a link to the email. */
+function Subject({ event }: { readonly event: Event }): VNode {
+  const name = nameOf(event)
+  const link = linkOf(event)
+  if (name === null && link === null) return <span class="soft">–</span>
   return (
     <>
-      {name === null || typeof name !== 'string' ? null : <div>{allowBreaks(name)}</div>}
-      {emailId === null ? null : <Link href={`/emails/${emailId}`}>Open the email</Link>}
-      {name === null && emailId === null ? '–' : null}
+      {name === null ? null : <div>{allowBreaks(name)}</div>}
+      {link === null ? null : <Link href={link}>Open the email</Link>}
     </>
   )
+}
+
+/** The recipient, the sender of received mail, the phone, or the domain. */
+function nameOf({ recipient, data }: Event): string | null {
+  if (recipient !== null) return recipient
+  if ('inbound_email_id' in data) return `from ${data.from}`
+  if ('phone' in data) return data.phone
+  return 'domain' in data ? data.domain : null
+}
+
+function linkOf({ email_id: emailId, data }: Event): string | null {
+  if ('inbound_email_id' in data) return `/inbound/${data.inbound_email_id}`
+  return emailId === null ? null : `/emails/${emailId}`
 }
 
 async function loadEvents(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<Event>> {

@@ -237,19 +237,17 @@ export class BatchWriter {
 
   /** Refuses those that wait then, and who comes later, until the function is called that it returns. */
   private refuseAfter(milliseconds: number, fault: StorageFault): () => void {
-    const patience = setTimeout(() => {
-      this.refuse(fault)
-      this.deps.onFault(fault)
-    }, milliseconds)
+    const patience = setTimeout(() => this.deps.onFault(this.refuse(fault)), milliseconds)
     return () => {
       clearTimeout(patience)
       if (this.fault === fault) this.fault = null
     }
   }
 
-  private refuse(fault: StorageFault): void {
+  private refuse(fault: StorageFault): StorageFault {
     this.fault = fault
     for (const { reject } of this.waiting.splice(0)) reject(fault)
+    return fault
   }
 
   private async askUntilKnown<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
@@ -276,8 +274,7 @@ export class BatchWriter {
 
   /** Nothing can be written by this process any more. */
   private stopFor(error: DatabaseTaken): StorageFault {
-    const fault = new StorageFault('taken', error.message)
-    this.refuse(fault)
+    const fault = this.refuse(new StorageFault('taken', error.message))
     this.deps.onTaken(error)
     return fault
   }

@@ -305,7 +305,7 @@ t.test(
     await page.getByRole('button', { name: 'Save and send a test' }).click()
     await page.locator('dialog[open]').waitFor()
     await press(page, 'Control+a')
-  await page.keyboard.type('ann@b.test\nbob@b.test')
+    await page.keyboard.type('ann@b.test\nbob@b.test')
     await page.getByRole('button', { name: 'Send the test' }).click()
     await page.getByText('A test is sent to ann@b.test, bob@b.test.').waitFor()
     await page.getByRole('link', { name: 'Audiences' }).click()

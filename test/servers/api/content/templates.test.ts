@@ -87,7 +87,14 @@ t.test('a template is created, listed, read, updated and deleted', async (t) => 
   const { id, created_at, ...fields } = answer.json()
   t.equal(answer.status, 201)
   const isPublished = { object: 'template', status: 'published' }
-  t.same(fields, { ...newTemplate, ...isPublished, alias: null, text: null, blocks: null, variables: ['first_name', 'user.city'] })
+  t.same(fields, {
+    ...newTemplate,
+    ...isPublished,
+    alias: null,
+    text: null,
+    blocks: null,
+    variables: ['first_name', 'user.city'],
+  })
   t.match([id, created_at], [/^[0-9a-f-]{36}$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/])
 
   const listed = { variables: ['plan', 'first_name', 'plan', 'unsubscribe_url'] }

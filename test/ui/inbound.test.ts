@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { uuidv7 } from '../../src/base/platform/ids.js'
 import { storeInbound } from '../../src/records/messages/inbound/inbound-email.js'
 import type { TestDaemon } from '../helpers/daemon/test-daemon.js'
+import { rowOf } from '../helpers/database/rows.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
@@ -157,4 +158,20 @@ t.test('a hostile message is read, marked, answered and deleted', { skip }, asyn
   await dashboard.open(`/inbound/${id}`)
   await page.getByRole('alert').waitFor()
   await expectHarmless(t, dashboard)
+})
+
+t.test('received mail says what forwarding rules did with it', { skip }, async (t) => {
+  const app = await receivingDaemon(t, { zone })
+  await storeMany(app, 1)
+  const [mail] = await app.rows<{ id: string }>('select id from inbound_emails')
+  const forward = { workspace_id: app.workspaceId, inbound_id: mail?.id ?? '', target: 'ann@elsewhere.test' }
+  const done = { status: 'not-forwarded', reason: 'unconfirmed' }
+  const { read, commit } = app.daemon.database
+  await commit([await rowOf(read)('inbound_forwards', { ...forward, ...done })])
+  const dashboard = await openDashboard(t, app)
+  await dashboard.signIn()
+  await dashboard.open(`/inbound/${mail?.id}`)
+  await dashboard.page.getByText('The owner of the address has not agreed yet.').waitFor()
+  await expectPresentable(t, dashboard, 'what forwarding rules did')
+  t.same(dashboard.faults, [])
 })

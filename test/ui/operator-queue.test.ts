@@ -1,6 +1,7 @@
 /** The operator's queue: acts on the mail for a provider, and hold rules. */
 
 import t from 'tap'
+import { rowOf } from '../helpers/database/rows.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { expectPresentable } from '../helpers/ui/dashboard.js'
@@ -102,5 +103,18 @@ t.test('a hold rule holds entries, which name it, until it is ended', { skip }, 
   await page.getByRole('dialog').getByRole('button', { name: 'End the rule' }).click()
   await page.getByText('There is no hold rule hr_').waitFor()
   t.same(await listHolds(app), ['0', '1'], 'what is held by hand stays held')
+  t.same(dashboard.faults, [])
+})
+
+t.test('the operator sees why a provider gets mail slowly', { skip }, async (t) => {
+  const { app, dashboard } = await openOperatorWorld(t)
+  const { read, commit } = app.daemon.database
+  const pace = { provider: 'google', source: '', reset: 0, updated_at: app.now(), rate: 2_500 }
+  const pause = { pause_kind: 'rate', pause_reply: '421 4.7.28 unusual rate', pause_since: 0, pause_probes: 0 }
+  await commit([await rowOf(read)('provider_paces', { ...pace, ...pause, pause_until: app.now() + 86_400_000 })])
+  await dashboard.open('/operator/queue?tab=paces')
+  await expectText(dashboard.page, 'Google asked us to slow down: 421 4.7.28 unusual rate')
+  await dashboard.page.getByText('Paused', { exact: true }).waitFor()
+  await expectPresentable(t, dashboard, 'paces of providers')
   t.same(dashboard.faults, [])
 })

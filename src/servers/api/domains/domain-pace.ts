@@ -43,13 +43,10 @@ const pace = z
         z.strictObject({
           name,
           state: z.enum(paceStates).meta({ example: 'paused' }),
-          refusal: z
-            .enum(['rate', 'block'])
-            .nullable()
-            .meta({
-              description: '`rate`: it asked us to slow down; `block`: it blocks our address.',
-              example: 'rate',
-            }),
+          refusal: z.enum(['rate', 'block']).nullable().meta({
+            description: '`rate`: it asked us to slow down; `block`: it blocks our address.',
+            example: 'rate',
+          }),
           rate: z.number().nullable().meta({ description: 'Messages a second.', example: 118.5 }),
           until: timestamp.nullable(),
         }),

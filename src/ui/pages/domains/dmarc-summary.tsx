@@ -1,4 +1,4 @@
-/** Who sends in the name of a domain, and with which result, as receivers report it. */
+/** Shows who sends in the name of a domain, and with which result, as receivers report it. */
 import type { VNode } from 'preact'
 import type { components } from '../../api/schema.d.ts'
 import { Figures } from '../../components/figures.tsx'

@@ -1,4 +1,4 @@
-/** How large DNS providers want names and values to be entered, and how the name servers of a zone tell which one it is. */
+/** Says how large DNS providers want names and values to be entered, and recognises them by the name servers of a zone. */
 
 export interface DnsProvider {
   readonly id: string

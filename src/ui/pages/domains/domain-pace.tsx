@@ -1,4 +1,4 @@
-/** What slows down the mail of a domain: its bounces and complaints, its warm-up, and providers that limit the server. */
+/** Shows what slows down the mail of a domain: its bounces and complaints, its warm-up, and providers that limit the server. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'

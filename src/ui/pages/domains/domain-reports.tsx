@@ -1,4 +1,4 @@
-/** What other servers report about a domain: who sends in its name and passes DMARC, and how TLS to its hosts went. */
+/** Shows what other servers report about a domain: who sends in its name and passes DMARC, and how TLS to its hosts went. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'

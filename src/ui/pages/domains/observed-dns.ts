@@ -1,4 +1,4 @@
-/** What DNS has now in the place of each record, as the daemon has looked it up. */
+/** Finds what DNS has now in the place of a record, in what the daemon has looked up. */
 import type { components } from '../../api/session-schema.d.ts'
 
 export type ObservedDns = components['schemas']['ObservedDns']

@@ -1,4 +1,4 @@
-/** How to enter the records at the DNS provider of the domain, which its name servers tell, or the user chooses. */
+/** Says how to enter the records at the DNS provider of the domain, which its name servers tell, or the user chooses. */
 import type { VNode } from 'preact'
 import { SelectField } from '../../components/fields.tsx'
 import { Note } from '../../components/values.tsx'

@@ -1,4 +1,4 @@
-/** What a domain does with mail that arrives for it: whether it receives, what it refuses, and where it forwards. */
+/** Shows and changes what a domain does with mail that arrives for it: whether it receives, what it refuses, and where it forwards. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'

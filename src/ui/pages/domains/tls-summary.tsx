@@ -1,4 +1,4 @@
-/** How encrypted connections of other servers to the hosts of a domain went, as they report it. */
+/** Shows how encrypted connections of other servers to the hosts of a domain went, as they report it. */
 import type { VNode } from 'preact'
 import type { components } from '../../api/schema.d.ts'
 import { Figures } from '../../components/figures.tsx'

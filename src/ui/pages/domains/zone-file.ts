@@ -1,7 +1,7 @@
 /** The records of a domain as text: lines to copy, and a zone file (RFC 1035) that DNS providers import. */
 import type { Domain } from './domain.ts'
 
-export interface PublishedRecord {
+interface PublishedRecord {
   readonly type: 'CNAME' | 'MX' | 'TXT'
   readonly name: string
   readonly relative_name: string

@@ -1,4 +1,4 @@
-/** What an event says beyond its type, on request. */
+/** Shows what an event says beyond its type, on request. */
 import type { VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { toWords } from '../../components/values.tsx'

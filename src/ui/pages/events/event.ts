@@ -3,7 +3,7 @@ import type { components } from '../../api/schema.d.ts'
 import { toWords } from '../../components/values.tsx'
 
 export type Event = components['schemas']['Event']
-export type EventType = Event['type']
+type EventType = Event['type']
 
 const words = {
   'email.queued': 'Email accepted',

@@ -1,4 +1,4 @@
-/** What forwarding rules did with an inbound email. */
+/** Shows what forwarding rules did with an inbound email. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'

@@ -1,4 +1,4 @@
-/** Where the records of a domain are entered: the zone that its DNS provider has, and names in it. Pure. */
+/** Finds where the records of a domain are entered: the zone that its DNS provider has, and names in it. Pure. */
 import { ownerDomainOf } from '../../../base/mail/public-suffix.js'
 
 /** The zone of `news.example.co.uk` is `example.co.uk`: what was registered, and what providers list. */

@@ -104,6 +104,7 @@ async function verifyDomain({ app, zone, page }: World): Promise<void> {
   for (const { name, value } of records) zone.set(name, { CNAME: value })
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('The domain is verified.').waitFor()
+  await page.getByRole('tab', { name: 'Receiving' }).click()
   await page.getByLabel('Receive mail').check()
   await page.getByRole('button', { name: 'Save the settings' }).click()
   await page.getByText('The settings are saved.').waitFor()

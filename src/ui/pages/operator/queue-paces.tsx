@@ -38,16 +38,27 @@ export function QueuePaces(): VNode {
 const stateWords = { open: 'No limit', limited: 'Slower', paused: 'Paused', probing: 'Trying again' } as const
 
 const columns: readonly Column<ProviderPace>[] = [
-  { title: 'Provider', show: ({ name }) => name },
-  { title: 'Our address', show: ({ source_address: source }) => source ?? 'The usual one' },
+  { title: 'Provider', show: (pace) => <Provider pace={pace} /> },
   { title: 'State', show: ({ state }) => <StatusBadge status={state}>{stateWords[state]}</StatusBadge> },
-  { title: 'Connections', kind: 'number', show: ({ sessions }) => showLimit(sessions) },
-  { title: 'Messages a connection', kind: 'number', show: ({ messages_per_session: count }) => showLimit(count) },
-  { title: 'Messages a second', kind: 'number', show: ({ rate }) => showLimit(rate) },
+  { title: 'Limits', show: (pace) => describeLimits(pace) },
   { title: 'Why', show: ({ reason }) => reason ?? '–' },
   { title: 'Until', show: ({ until }) => <Time at={until} /> },
 ]
 
-function showLimit(limit: number | null): string {
-  return limit === null ? 'No limit' : formatNumber(limit)
+function Provider({ pace: { name, source_address: source } }: { readonly pace: ProviderPace }): VNode {
+  return (
+    <>
+      {name}
+      {source === null ? null : <span class="row-note">from {source}</span>}
+    </>
+  )
+}
+
+function describeLimits({ sessions, messages_per_session: messages, rate }: ProviderPace): string {
+  const limits = [
+    { limit: sessions, what: 'connections' },
+    { limit: messages, what: 'messages a connection' },
+    { limit: rate, what: 'messages a second' },
+  ].flatMap(({ limit, what }) => (limit === null ? [] : [`${formatNumber(limit)} ${what}`]))
+  return limits.length === 0 ? 'None' : limits.join(', ')
 }

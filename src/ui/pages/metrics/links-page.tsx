@@ -25,6 +25,7 @@ export function LinksPage(): VNode {
   return (
     <Page
       title="Clicked links"
+      up={{ href: '/metrics', label: 'Metrics' }}
       intro="Links of emails with click tracking, most clicked first. Clicks by programs are left out."
     >
       <Filters names={names} filters={filters}>

@@ -1,6 +1,7 @@
 /** Numbers of mail by domain, tag and time. */
 import type { VNode } from 'preact'
 import { useLoad } from '../../api/use-load.ts'
+import { ButtonLink } from '../../components/button.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -25,7 +26,11 @@ export function MetricsPage(): VNode {
   }
   const numbers = useLoad(() => loadMailNumbers(query), [filters.key])
   return (
-    <Page title="Metrics" intro="Opens, clicks and bounces count on the day on which their email was accepted.">
+    <Page
+      title="Metrics"
+      intro="Opens, clicks and bounces count on the day on which their email was accepted."
+      actions={<ButtonLink href="/links">Clicked links</ButtonLink>}
+    >
       <Filters names={names} filters={filters}>
         <FilterErrors error={numbers.error}>
           <WindowFields get={filters.get} />

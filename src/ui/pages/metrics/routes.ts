@@ -11,7 +11,6 @@ export const metricRoutes: readonly PageRoute[] = [
   {
     path: '/links',
     area: 'workspace',
-    navigation: { group: 'Insight', label: 'Clicked links', order: 20 },
     load: () => import('./links-page.tsx').then(({ LinksPage }) => LinksPage),
   },
 ]

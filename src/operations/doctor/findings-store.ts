@@ -45,7 +45,11 @@ const findingsOfAll = prepareRead<{ workspaceId: string; limit: number }>()(({ d
 )
 
 const runsOfAll = prepareRead<{ from: string; to: string }>()(({ db, slot }) =>
-  db.selectFrom('service_state').select(['key', 'value']).where('key', '>=', slot('from')).where('key', '<', slot('to')),
+  db
+    .selectFrom('service_state')
+    .select(['key', 'value'])
+    .where('key', '>=', slot('from'))
+    .where('key', '<', slot('to')),
 )
 
 const removeFindings = prepareWrite<{ workspaceId: string; node: string }>(({ db, slot }) =>

@@ -109,7 +109,7 @@ function VariableFields({ value, variables }: ValueProps & Pick<NodeDialogProps,
         label="Name"
         value={value('name')}
         suggestions={variables}
-        hint="Such as first_name. Each recipient sees the own value in its place."
+        hint="Such as first_name. Each recipient sees their own value there."
       />
       <TextField
         name="fallback"

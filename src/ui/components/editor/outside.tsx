@@ -2,17 +2,17 @@
  * Renders something at the end of the document instead of here, such as a dialog with a form: a form must not stand
  * in another one. What is rendered there has no context of this place.
  */
-import { type ComponentChildren, render } from 'preact'
+import { type ComponentChild, render } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
-export function Outside({ children }: { readonly children: ComponentChildren }): null {
+export function Outside({ children }: { readonly children: ComponentChild }): null {
   const host = useRef<HTMLDivElement | null>(null)
   useLayoutEffect(() => {
     if (host.current === null) {
       host.current = document.createElement('div')
       document.body.append(host.current)
     }
-    render(<>{children}</>, host.current)
+    render(children, host.current)
   })
   useEffect(
     () => () => {

@@ -1,4 +1,4 @@
-/** Runs the editor in an element of the page, with what is open beside it: the menu of blocks, or a dialog. */
+/** Runs the editor in an element of the page, and what is open with it: the menu of blocks, or a dialog. */
 import type { MutableRef } from 'preact/hooks'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import {

@@ -1,4 +1,4 @@
-/** Adds to the bodies of a draft the footers that its messages will have, for a preview. Pure. */
+/** Adds to the rendered bodies of a draft the footers that its messages will have, for a preview. Pure. */
 import type { MailFooter } from '../../workspaces/accounts/workspace/mail-footer.js'
 import { UNSUBSCRIBE_URL } from '../../workspaces/content/template-text.js'
 import { buildHtmlFooter, buildTextFooter } from './unsubscribe-footer.js'
@@ -8,17 +8,21 @@ interface Bodies {
   readonly text: string | null
 }
 
-const VARIABLE = `{{${UNSUBSCRIBE_URL}}}`
+interface Footers {
+  /** The bodies before their variables were filled. One that has a link to unsubscribe gets no footer, nor does an empty one. */
+  readonly sources: Bodies
+  readonly url: string
+  readonly footer: MailFooter
+}
 
-/** A body that has a link to unsubscribe stays as it is, and so does one that is empty. */
-export function addFooters({ html, text }: Bodies, given: MailFooter): Bodies {
+export function addFooters({ html, text }: Bodies, { sources, url, footer }: Footers): Bodies {
   return {
-    html: lacksLink(html) ? insertAtEnd(html, buildHtmlFooter(VARIABLE, given)) : html,
-    text: lacksLink(text) ? text + buildTextFooter(VARIABLE, given) : text,
+    html: html !== null && lacksLink(sources.html) ? insertAtEnd(html, buildHtmlFooter(url, footer)) : html,
+    text: text !== null && lacksLink(sources.text) ? text + buildTextFooter(url, footer) : text,
   }
 }
 
-function lacksLink(body: string | null): body is string {
+function lacksLink(body: string | null): boolean {
   return body !== null && body !== '' && !body.includes(UNSUBSCRIBE_URL)
 }
 

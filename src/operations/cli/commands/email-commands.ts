@@ -22,6 +22,7 @@ import { readEmailRecord } from '../../../records/messages/email-resource.js'
 import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
 import { readStoryFacts } from '../../../records/messages/story/story-facts.js'
 import { storyLines } from '../../../records/messages/story/story-lines.js'
+import { tellStory } from '../../../records/messages/story/tell-story.js'
 import { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
 import { createKeylessPrincipal } from '../../../workspaces/accounts/access/principal.js'
 import { WorkspacePlans } from '../../../workspaces/accounts/limits/plans.js'
@@ -61,7 +62,7 @@ export async function explain({ words, options, database }: Call): Promise<Answe
 
 async function tellLines(read: Read, { email }: EmailLookup, story: EmailDetails): Promise<readonly string[]> {
   const facts = await readStoryFacts(read, email.workspace_id, story)
-  return storyLines(story, { facts, adviseOnHold })
+  return storyLines(story, { stories: tellStory(story, facts), adviseOnHold })
 }
 
 function adviseOnHold({ held_by }: RecipientDetails): string {

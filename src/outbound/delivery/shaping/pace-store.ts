@@ -5,8 +5,10 @@
  * the operator has reset is marked, so that the daemon forgets its pace before the row is removed.
  */
 import { type Selectable, sql } from 'kysely'
+import { isInJsonList } from '../../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
+import type { Json } from '../../../base/storage/tables/columns.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import type { PaceId, PaceState, Pause } from './pace-state.js'
 import { MAX_PAUSE } from './pause.js'
@@ -41,6 +43,17 @@ export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
     .selectFrom('provider_paces')
     .select(columns)
     .where('reset', '=', sql.lit(0))
+    .orderBy('updated_at', 'desc')
+    .limit(slot('limit')),
+)
+
+/** Reads those of the providers alone, newest first. */
+export const pacesOfProviders = prepareRead<{ providers: Json<readonly string[]>; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('provider_paces')
+    .select(columns)
+    .where('reset', '=', sql.lit(0))
+    .where(isInJsonList('provider', slot('providers')))
     .orderBy('updated_at', 'desc')
     .limit(slot('limit')),
 )

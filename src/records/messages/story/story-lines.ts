@@ -1,18 +1,18 @@
 /** Writes the story of an email as lines of text, for the terminal, for a ticket and for assistants. Times are UTC. Pure. */
 import type { AttemptDetails, EmailDetails, RecipientDetails } from '../email-details.js'
-import { noFacts, type StoryFacts } from './story-facts.js'
+import { noFacts } from './story-facts.js'
 import { type RecipientStory, type StoryStep, tellStory } from './tell-story.js'
 
 interface LineOptions {
-  /** Without it, the story is told from the record alone. */
-  readonly facts?: StoryFacts
+  /** Without them, the story is told from the record alone. */
+  readonly stories?: readonly RecipientStory[]
   /** Returns what the reader can do about a recipient that is held. */
   readonly adviseOnHold?: (recipient: RecipientDetails) => string
 }
 
 export function storyLines(
   email: EmailDetails,
-  { facts = noFacts, adviseOnHold = () => '' }: LineOptions = {},
+  { stories = tellStory(email, noFacts), adviseOnHold = () => '' }: LineOptions = {},
 ): string[] {
   return [
     `${email.id}  ${email.status}`,
@@ -23,7 +23,7 @@ export function storyLines(
     ...(email.scheduled_for === null ? [] : [`  scheduled   ${email.scheduled_for}`]),
     ...(email.tracking.skipped === undefined ? [] : [`  tracking    none: ${email.tracking.skipped}`]),
     ...describeCounts(email),
-    ...tellStory(email, facts).flatMap((story) => recipientLines(story, adviseOnHold)),
+    ...stories.flatMap((story) => recipientLines(story, adviseOnHold)),
   ]
 }
 

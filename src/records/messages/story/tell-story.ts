@@ -40,12 +40,15 @@ export interface RecipientStory {
   readonly next: TimedText | null
 }
 
-export function tellStory(email: EmailDetails, facts: StoryFacts): readonly RecipientStory[] {
-  return email.recipients.map((recipient) => ({
-    recipient,
-    steps: tellRecipient(email, recipient, facts),
-    next: describeNext(recipient),
-  }))
+export function tellStory(email: EmailDetails, { events, suppressions }: StoryFacts): readonly RecipientStory[] {
+  const byRecipient = Map.groupBy(events, ({ recipient }) => recipient.toLowerCase())
+  const isShared = email.recipients.filter(({ status }) => status !== 'suppressed').length > 1
+  return email.recipients.map((recipient) => {
+    const key = recipient.email.toLowerCase()
+    const entry = suppressions === null ? undefined : (suppressions.get(key) ?? null)
+    const subject = { email, recipient, events: byRecipient.get(key) ?? [], entry, isShared }
+    return { recipient, steps: tellRecipient(subject), next: describeNext(recipient) }
+  })
 }
 
 /** What the steps of one recipient are told from. */
@@ -55,14 +58,12 @@ interface Subject {
   readonly events: readonly StoryEvent[]
   /** Null if the address is not on the list. Undefined if that is not known. */
   readonly entry: KnownSuppression | null | undefined
+  /** Several recipients have the same pixel and links. */
+  readonly isShared: boolean
 }
 
-function tellRecipient(email: EmailDetails, recipient: RecipientDetails, facts: StoryFacts): readonly StoryStep[] {
-  const key = recipient.email.toLowerCase()
-  const events = facts.events.filter((event) => event.recipient.toLowerCase() === key)
-  const entry = facts.suppressions === null ? undefined : (facts.suppressions.get(key) ?? null)
-  const subject = { email, recipient, events, entry }
-  const isShared = email.recipients.filter(({ status }) => status !== 'suppressed').length > 1
+function tellRecipient(subject: Subject): readonly StoryStep[] {
+  const { recipient, events, isShared } = subject
   const steps = [
     ...tellAcceptance(subject),
     ...recipient.attempts.map((attempt) => tellAttempt(attempt, attempt === recipient.attempts.at(-1))),

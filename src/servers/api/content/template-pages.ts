@@ -101,12 +101,10 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
-    run: async ({ principal, body }) => {
+    run: async ({ principal: { workspaceId }, body }) => {
       const { subject, template_data: data } = body
-      const { html: source = null } = await compileSource(composing, body)
-      const { html, text } = body.footer
-        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, principal.workspaceId))
-        : { html: source, text: body.text }
+      const { html = null } = await compileSource(composing, body)
+      const { text } = body
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
@@ -117,7 +115,10 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
         size > LONG_BODY
           ? await composing.preview({ words, data, unsubscribeUrl })
           : renderPreview(parseTemplate(words), data, unsubscribeUrl)
-      return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
+      const bodies = body.footer
+        ? addFooters(rendered, { sources: words, url: unsubscribeUrl, footer: await readMailFooter(read, workspaceId) })
+        : rendered
+      return json(200, { ...rendered, ...bodies, variables: [...rendered.variables], missing: [...rendered.missing] })
     },
   })
 }

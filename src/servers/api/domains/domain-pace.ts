@@ -4,10 +4,11 @@
  */
 import { z } from 'zod'
 import type { Config } from '../../../base/config/complete.js'
-import { nameProviderGroup } from '../../../base/mail/mailbox-providers.js'
+import { nameProviderGroup, providerGroups } from '../../../base/mail/mailbox-providers.js'
 import { dayOf } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
-import { pacesByChange } from '../../../outbound/delivery/shaping/pace-store.js'
+import { toJson } from '../../../base/storage/tables/columns.js'
+import { pacesOfProviders } from '../../../outbound/delivery/shaping/pace-store.js'
 import { paceStates, viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
 import { EVERY_PROVIDER, warmUpsOfDomain } from '../../../outbound/delivery/sources/warm-up-store.js'
 import { viewWarmUp } from '../../../outbound/delivery/sources/warm-up-view.js'
@@ -87,8 +88,9 @@ export function domainPaceRoute(deps: DomainPaceDeps): Route {
   })
 }
 
+/** Those of hosts that are no provider's tell where other workspaces send, so they are left out. */
 async function listLimits(read: Read, now: number): Promise<z.output<typeof pace>['providers']> {
-  return (await pacesByChange(read, { limit: MAX_LISTED })).flatMap((row) => {
+  return (await pacesOfProviders(read, { providers: toJson(providerGroups), limit: MAX_LISTED })).flatMap((row) => {
     const { name, state, rate, until } = viewPace(row, now)
     return state === 'open' ? [] : [{ name, state, refusal: row.pause_kind, rate, until }]
   })

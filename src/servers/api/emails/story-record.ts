@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { type EmailDetails, readEmailDetails } from '../../../records/messages/email-details.js'
+import type { Viewer } from '../../../records/messages/email-resource.js'
 import { readStoryFacts } from '../../../records/messages/story/story-facts.js'
 import { storyLines } from '../../../records/messages/story/story-lines.js'
 import { type RecipientStory, type StoryStep, tellStory } from '../../../records/messages/story/tell-story.js'
@@ -81,16 +82,13 @@ interface ReadStory {
   readonly text: string
 }
 
-interface EmailKey {
-  readonly workspaceId: string
-  readonly id: string
-}
-
-export async function readStory(read: Read, { workspaceId, id }: EmailKey): Promise<ReadStory> {
+/** `viewer`: one who may only see emails of its own key does not see the suppression list either. */
+export async function readStory(read: Read, { workspaceId, ownKey }: Viewer, id: string): Promise<ReadStory> {
   const details = await readEmailDetails(read, { workspaceId, id })
   if (details === null) throw notFound('email-not-found', 'email', id)
   const facts = await readStoryFacts(read, workspaceId, details)
-  return { details, recipients: tellStory(details, facts), text: storyLines(details, { facts }).join('\n') }
+  const stories = tellStory(details, ownKey === null ? facts : { ...facts, suppressions: null })
+  return { details, recipients: stories, text: storyLines(details, { stories }).join('\n') }
 }
 
 export function toEmailFacts({ details, text }: ReadStory): Omit<z.output<typeof emailStory>, 'recipients'> {

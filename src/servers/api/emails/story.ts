@@ -23,8 +23,9 @@ export function storyRoute({ read }: { readonly read: Read }): Route {
     answers: { 200: { description: 'The story', schema: emailStory } },
     refusals: ['email_not_found'],
     run: async ({ principal, params: { id = '' } }) => {
-      const { workspace_id: workspaceId } = await requireVisibleEmail(read, viewerOf(principal), id)
-      const story = await readStory(read, { workspaceId, id })
+      const viewer = viewerOf(principal)
+      await requireVisibleEmail(read, viewer, id)
+      const story = await readStory(read, viewer, id)
       return json(200, {
         ...toEmailFacts(story),
         recipients: story.recipients.map(toRecipient),
@@ -43,8 +44,9 @@ export function storyPageRoute({ read }: { readonly read: Read }): Route {
     answers: { 200: { description: 'The story', schema: storyOfPage } },
     refusals: ['email_not_found'],
     run: async ({ principal, params: { id = '' } }) => {
-      const { workspace_id: workspaceId } = await requireVisibleEmail(read, viewerOf(principal), id)
-      const story = await readStory(read, { workspaceId, id })
+      const viewer = viewerOf(principal)
+      await requireVisibleEmail(read, viewer, id)
+      const story = await readStory(read, viewer, id)
       return json(200, {
         ...toEmailFacts(story),
         recipients: story.recipients.map((one) => ({ ...toRecipient(one), can: listActs(one) })),

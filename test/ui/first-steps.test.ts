@@ -61,7 +61,7 @@ t.test('a new workspace is led from its domain to its first email', { skip }, as
   t.equal((await app.rest('POST', '/v1/emails', { key, body: email })).status, 201)
   await page.locator('.step', { hasText: 'See it arrive' }).getByText('Delivered').waitFor()
   await page.getByText('4 of 6 are done.').waitFor()
-  await page.locator('.chart-title', { hasText: 'Sent mail by day' }).waitFor()
+  await page.locator('.chart-title', { hasText: 'Mail by day' }).waitFor()
 
   await page.getByRole('button', { name: 'Hide the list' }).click()
   await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })

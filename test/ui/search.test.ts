@@ -59,6 +59,7 @@ t.test('everything is found from one field, by keyboard alone', { skip }, async 
   await field.press('Enter')
   await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
   await page.keyboard.press('Control+k')
+  await field.waitFor()
   await page.keyboard.press('Escape')
   await expectEqual(t, () => dialog.count(), 0)
   await page.setViewportSize({ width: 360, height: 700 })

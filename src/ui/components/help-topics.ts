@@ -14,6 +14,8 @@ const topics: Readonly<Record<string, string>> = {
   '/broadcasts': 'broadcasts',
   '/metrics': 'metrics',
   '/links': 'tracking',
+  '/events': 'events',
+  '/files': 'templates#cached-files',
   '/exports': 'exports',
   '/usage': 'limits',
   '/workspace': 'people#workspaces',

@@ -199,6 +199,7 @@ const table: Readonly<Record<string, Expected>> = {
   'PATCH /webhooks/:id': { who: administrates, of: 'webhooks', body: () => ({ events: ['email.sent'] }) },
   'DELETE /webhooks/:id': { who: administrates, of: 'webhooks' },
   'GET /webhooks/:id/deliveries': { who: readsSettings, of: 'webhooks' },
+  'GET /webhooks/:id/deliveries/:deliveryId': { who: readsSettings, of: 'webhooks', refused: 'not_found' },
   'POST /webhooks/:id/test': { who: administrates, of: 'webhooks' },
   'POST /webhooks/:id/rotate-secret': { who: administrates, of: 'webhooks' },
   'POST /webhooks/:id/deliveries/:deliveryId/replay': { who: administrates, of: 'webhooks', refused: 'not_found' },

@@ -11,7 +11,7 @@ import { sendGridMail } from '../compatible/sendgrid-mail.js'
 import { sesBulkEmail, sesEmail } from '../compatible/ses-email.js'
 import { zeptoMail } from '../compatible/zeptomail-request.js'
 import { templateChange, templateRequest } from '../content/template-fields.js'
-import { previewRequest } from '../content/template-pages.js'
+import { compileRequest, previewRequest } from '../content/template-pages.js'
 import { renderRequest } from '../content/templates.js'
 import { domainChangeRequest } from '../domains/domain-fields.js'
 import { batchRequest } from '../emails/batch.js'
@@ -26,6 +26,7 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   template: templateRequest,
   templateChange,
   templatePreview: previewRequest,
+  compiledBlocks: compileRequest,
   render: renderRequest,
   broadcast: broadcastRequest,
   broadcastChange,

@@ -123,7 +123,7 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
   })
 }
 
-const compileRequest = z.strictObject({ blocks: z.record(z.string(), z.unknown()) })
+export const compileRequest = z.strictObject({ blocks: z.record(z.string(), z.unknown()) })
 const compiled = z.strictObject({ html: z.string() })
 
 /** An editor asks for it when its user goes on in HTML. */

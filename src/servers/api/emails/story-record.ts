@@ -84,11 +84,21 @@ interface ReadStory {
 
 /** `viewer`: one who may only see emails of its own key does not see the suppression list either. */
 export async function readStory(read: Read, { workspaceId, ownKey }: Viewer, id: string): Promise<ReadStory> {
-  const details = await readEmailDetails(read, { workspaceId, id })
-  if (details === null) throw notFound('email-not-found', 'email', id)
+  const found = await readEmailDetails(read, { workspaceId, id })
+  if (found === null) throw notFound('email-not-found', 'email', id)
+  const details = withoutAddresses(found)
   const facts = await readStoryFacts(read, workspaceId, details)
   const stories = tellStory(details, ownKey === null ? facts : { ...facts, suppressions: null })
   return { details, recipients: stories, text: storyLines(details, { stories }).join('\n') }
+}
+
+/** The addresses that the service has dialled say more about its network than about the email. */
+function withoutAddresses(details: EmailDetails): EmailDetails {
+  const recipients = details.recipients.map((recipient) => ({
+    ...recipient,
+    attempts: recipient.attempts.map((attempt) => ({ ...attempt, address: null })),
+  }))
+  return { ...details, recipients }
 }
 
 export function toEmailFacts({ details, text }: ReadStory): Omit<z.output<typeof emailStory>, 'recipients'> {

@@ -289,8 +289,8 @@ t.test('a refusal by accept reaches the client with its own code, once, and the 
   }
   t.same(
     errors.map((line) => (line as { err: Error }).err.message),
-    Array(4).fill('secret'),
-    'bugs and storage faults are logged',
+    Array(3).fill('secret'),
+    'bugs and faults of the disk are logged; an outage is logged elsewhere, once',
   )
   t.equal(listener.bytesInFlight(), 0)
 })

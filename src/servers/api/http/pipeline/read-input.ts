@@ -106,7 +106,9 @@ export class InputReader {
         const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel })
         return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
       }
-      const value = parseInput(schema, isAbsent ? undefined : parseJsonBody(raw))
+      // Some clients name the type of a body that they leave out.
+      const isMissing = isAbsent || (raw.length === 0 && schema.safeParse(undefined).success)
+      const value = parseInput(schema, isMissing ? undefined : parseJsonBody(raw))
       // The path is in it: equal bodies of two routes are different requests.
       return { query: parsed, body: value, fingerprint: () => fingerprintOf([path, raw]), release }
     } catch (error) {

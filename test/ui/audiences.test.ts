@@ -1,6 +1,6 @@
 /** The pages of audiences and contacts: create, add, import, search, bulk acts, export, rename, delete. */
 import { text } from 'node:stream/consumers'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
@@ -189,6 +189,63 @@ t.test('a file is shown before it is imported, and the user says what its column
   t.equal(await readFigure(page, 'fact', 'Added'), '2')
   t.same(dashboard.faults, [])
 })
+
+t.test('only the latest look at a file counts', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  await dashboard.open(`/audiences/${id}/import`)
+  const choose = async (name: string, text: string): Promise<void> => {
+    await page.getByLabel('CSV file').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await page.getByRole('button', { name: 'Read the file' }).click()
+    await page.getByRole('heading', { name: `The file ${name}` }).waitFor()
+  }
+  const columnTwo = page.getByLabel('Column 2')
+  const submit = page.getByRole('button', { name: 'Import the file' })
+  await choose('old.csv', 'ann@b.test,Ann\n')
+
+  const held = await holdPreviews(page)
+  await columnTwo.selectOption({ label: 'Last name' })
+  await expectEqual(t, async () => held.length, 1)
+  await expectEqual(t, () => submit.isDisabled(), true, 'nobody has seen yet what would be imported')
+  await columnTwo.selectOption({ label: 'First name' })
+  await expectEqual(t, async () => held.length, 2)
+  await answerHeld(page, held, 1)
+  await expectEqual(t, () => submit.isDisabled(), false)
+  await answerHeld(page, held, 0)
+  t.equal(await columnTwo.inputValue(), 'first_name', 'a late answer does not restore what was replaced')
+
+  await columnTwo.selectOption({ label: 'Last name' })
+  await expectEqual(t, async () => held.length, 3)
+  await page.getByRole('button', { name: 'Choose another file' }).click()
+  await answerHeld(page, held, 2)
+  t.equal(await page.getByLabel('CSV file').count(), 1, 'a late answer does not bring the old file back')
+  await page.unroute(PREVIEWS)
+  await choose('new.csv', 'bob@b.test,Bob\n')
+  await submit.click()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.same(await app.rows('select email from contacts'), [{ email: 'bob@b.test' }])
+  t.same(dashboard.faults, [])
+})
+
+const PREVIEWS = '**/import/preview*'
+
+/** Keeps the requests of previews back until they are answered. */
+async function holdPreviews(page: Page): Promise<readonly Route[]> {
+  const held: Route[] = []
+  await page.route(PREVIEWS, (route) => void held.push(route))
+  return held
+}
+
+/** Lets the server answer, and the page take the answer up. */
+async function answerHeld(page: Page, held: readonly Route[], place: number): Promise<void> {
+  const route = held[place]
+  if (route === undefined) throw new Error(`no request ${place} was held back`)
+  const answered = page.waitForResponse((response) => response.request() === route.request())
+  await route.continue()
+  await (await answered).finished()
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)))
+}
 
 t.test('a long import shows its progress, and long lists have pages', { skip }, async (t) => {
   const { app, dashboard } = await openWorld(t)

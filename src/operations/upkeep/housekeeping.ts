@@ -110,7 +110,8 @@ function listSteps({ settings, database }: Deps, now: number): readonly RemovalS
     new UsageCleanup(database, now),
     new MessagePurge(database, limits),
     new InboundPurge(database, limits),
-    new BroadcastMessagePurge(database, linksBefore),
+    // While emails are kept, the purge would look at their messages in vain.
+    new BroadcastMessagePurge(database, Math.min(linksBefore, limits.eventsBefore)),
     new FramePurge(database, linksBefore),
     new TurnPurge(database),
     new TotalsFold(database),

@@ -4,7 +4,9 @@
  * The audience is fixed at the start, except for contacts who have unsubscribed, were deleted or are suppressed when
  * their turn comes. Delivery leaves out contacts who leave while their message waits. The whole commit misses if the
  * broadcast is no longer sending, its cursor was moved, or a limit is exhausted; a broadcast of a deleted workspace is
- * never sending. A broadcast to those who did not open another one leaves out all other contacts here. If a limit is exhausted, the expander takes as many contacts as the limit allows, and the others wait.
+ * never sending. A broadcast to those who did not open another one leaves out all other contacts
+ * here. It is paused once emails of the other one are removed. If a limit is exhausted, the expander takes as many
+ * contacts as the limit allows, and the others wait.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Address, domainOf, tryParseForeignAddress } from '../../base/mail/address.js'
@@ -17,7 +19,7 @@ import { prepareWrite } from '../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import { findUnopened } from '../../records/messages/broadcast-outcomes.js'
+import { findUnopened, keepsAllEmails } from '../../records/messages/broadcast-outcomes.js'
 import { findFrame } from '../../records/messages/frames/framed-message.js'
 import type { MessageFrame } from '../../records/messages/frames/message-frame.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../records/messages/queue/enqueue.js'
@@ -42,6 +44,10 @@ export interface ExpanderDeps extends Store {
 
 /** Milliseconds of one turn of the event loop. */
 const TURN_TIME = 2
+
+/** The note of a broadcast that is paused because it is no longer known who opened the first one. */
+const OPENS_UNKNOWN =
+  'emails of the first broadcast were removed after their retention, so it is not known who opened them: cancel this broadcast, and duplicate the first one to send it to the whole audience'
 
 /** A contact whose address was parsed. */
 interface ChosenContact {
@@ -69,6 +75,8 @@ export class ContactExpander {
       return this.pause(broadcast, `${senderDomain} is not a verified domain of this workspace`)
     }
     let chunk = await this.readChunk(broadcast, size)
+    // Emails may be removed while the chunk is read, so this comes after it.
+    if (!(await this.knowsOpens(broadcast))) return this.pause(broadcast, OPENS_UNKNOWN)
     const enqueued = await this.enqueueAll(broadcast, chunk.chosen)
     for (;;) {
       const now = clock()
@@ -116,6 +124,11 @@ export class ContactExpander {
     const ids = chosen.map(({ contact }) => contact.id)
     const unopened = await findUnopened(this.deps.read, { workspaceId, broadcastId }, ids)
     return chosen.filter(({ contact }) => unopened.has(contact.id))
+  }
+
+  /** False if it is not known for all contacts whether they opened the broadcast on which this one depends. */
+  private async knowsOpens({ workspace_id: workspaceId, not_opened_of: first }: BroadcastSummary): Promise<boolean> {
+    return first === null || keepsAllEmails(this.deps.read, { workspaceId, broadcastId: first })
   }
 
   /** Works in turns of the event loop of about two milliseconds each. */

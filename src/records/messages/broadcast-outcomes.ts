@@ -186,7 +186,7 @@ const firstMessage = prepareRead<Omit<RecipientsQuery, 'outcome'>>()(({ db, slot
 
 /**
  * Tells whether retention has removed no email of a broadcast that has recipients. Its messages are made in the order of
- * the ids of its contacts, and the oldest is removed first.
+ * the ids of its contacts, and the oldest email is removed first. The messages stay until all emails are removed.
  */
 export async function keepsAllEmails(read: Read, broadcast: Omit<RecipientsQuery, 'outcome'>): Promise<boolean> {
   const [first] = await firstMessage(read, broadcast)

@@ -1,6 +1,6 @@
 /**
- * Stores the recipients of broadcasts for the links in their messages. They are kept for `retention.links`, longer than
- * emails and recipients.
+ * Stores the recipients of broadcasts for the links in their messages. They are kept for `retention.links`, and longer
+ * while an email of their broadcast is kept.
  *
  * The frame and the links of a broadcast stay until it has no messages left and can get none.
  */
@@ -101,7 +101,10 @@ const messagesAfter = prepareRead<{ after: string }>()(({ db, slot }) =>
     .limit(BATCH_SIZE),
 )
 
-/** Removes messages, except those whose entries are in the queue, because a broadcast may be paused for a long time. */
+/**
+ * Removes messages, except those whose entries are in the queue, because a broadcast may be paused for a long time. All
+ * messages of a broadcast stay while one of its emails is kept: `keepsAllEmails` looks only at the first message.
+ */
 const removeMessages = prepareWrite<{ after: string; last: string; before: number }>(({ db, slot }) =>
   db
     .deleteFrom('broadcast_messages')
@@ -112,6 +115,17 @@ const removeMessages = prepareWrite<{ after: string; last: string; before: numbe
       eb.not(
         eb.exists(
           eb.selectFrom('queue').select('queue.id').whereRef('queue.id', '=', 'broadcast_messages.recipient_id'),
+        ),
+      ),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('emails')
+            .select('emails.id')
+            .whereRef('emails.workspace_id', '=', 'broadcast_messages.workspace_id')
+            .whereRef('emails.broadcast_id', '=', 'broadcast_messages.broadcast_id'),
         ),
       ),
     ),

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
+import { keepsAllEmails } from '../../../src/records/messages/broadcast-outcomes.js'
 import { BroadcastMessagePurge, FramePurge } from '../../../src/records/messages/broadcast-recipients.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
@@ -43,6 +44,28 @@ t.test('messages are removed when they are old, unless they are still to be sent
   t.equal(await purge.step(), false)
   t.same(await idsIn(database, 'broadcast_messages', 'created_at'), [1_003, 1_600, 5_000, 6_000])
 })
+
+t.test(
+  'messages stay while an email of their broadcast is kept, so that it is known which emails are removed',
+  async (t) => {
+    const made = ['kept', 'gone'].flatMap((broadcast) => [1_000, 2_000].map((at) => ({ broadcast, at })))
+    const database = await openWith(t, async (newRow) => [
+      ...(await Promise.all(
+        made.map(({ broadcast, at }) =>
+          newRow('broadcast_messages', {
+            ...{ email_id: `bc-${at} ${broadcast}`, recipient_id: `${at} ${broadcast}`, contact_id: `c${at}` },
+            ...{ broadcast_id: broadcast, workspace_id: 'ws_1', created_at: at },
+          }),
+        ),
+      )),
+      await newRow('emails', { id: 'bc-2000 kept', workspace_id: 'ws_1', broadcast_id: 'kept' }),
+      await newRow('emails', { id: 'other', workspace_id: 'ws_2', broadcast_id: 'gone' }),
+    ])
+    await new BroadcastMessagePurge(database, BEFORE).step()
+    t.same(await idsIn(database, 'broadcast_messages', 'email_id'), ['bc-1000 kept', 'bc-2000 kept'])
+    t.equal(await keepsAllEmails(database.read, { workspaceId: 'ws_1', broadcastId: 'kept' }), false)
+  },
+)
 
 t.test('frames and links stay while a message is left or may come', async (t) => {
   const database = await openWith(t, async (newRow) => {

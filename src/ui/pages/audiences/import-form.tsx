@@ -1,6 +1,6 @@
 /** Two steps of an import: choose the file; then see what it has, name its columns, and import it. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { asApiError, toFieldError } from '../../api/api-error.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { CheckField, FileField, SelectField } from '../../components/fields.tsx'
@@ -40,11 +40,7 @@ interface ReadFile {
 }
 
 export function ImportForm({ audienceId, onImported, backHref }: ImportFormProps): VNode {
-  const [read, setRead] = useState<ReadFile | null>(null)
-  const look = async (file: File, choices: Choices): Promise<void> => {
-    const preview = await previewFile(audienceId, file, choices)
-    setRead({ file, preview, choices: toChoices(preview) })
-  }
+  const { read, isLooking, show, look } = useLook(audienceId)
   if (read === null) return <FileStep backHref={backHref} onChosen={(file) => look(file, noChoices)} />
   const { file, preview } = read
   const submit = async (values: FormData): Promise<void> => {
@@ -56,11 +52,46 @@ export function ImportForm({ audienceId, onImported, backHref }: ImportFormProps
     onImported(await importFile(audienceId, request))
   }
   const change = (choices: Choices): void => {
-    setRead({ ...read, choices })
+    show({ ...read, choices })
     if (choices.fields?.includes(UNDECIDED)) return
     look(file, choices).catch((error: unknown) => notify(asApiError(error).message, 'bad'))
   }
-  return <CheckStep read={read} onChange={change} onSubmit={submit} onBack={() => setRead(null)} />
+  return <CheckStep {...{ read, isLooking }} onChange={change} onSubmit={submit} onBack={() => show(null)} />
+}
+
+interface Look {
+  readonly read: ReadFile | null
+  /** True until the server has answered what `read` has now. */
+  readonly isLooking: boolean
+  /** Shows this in place of what a look that is under way would show. */
+  readonly show: (read: ReadFile | null) => void
+  readonly look: (file: File, choices: Choices) => Promise<void>
+}
+
+/** Only the latest look counts. The answer of an earlier one, or its failure, comes too late. */
+function useLook(audienceId: string): Look {
+  const [read, setRead] = useState<ReadFile | null>(null)
+  const [isLooking, setIsLooking] = useState(false)
+  const latest = useRef(0)
+  const show = (shown: ReadFile | null): void => {
+    latest.current += 1
+    setIsLooking(false)
+    setRead(shown)
+  }
+  const look = async (file: File, choices: Choices): Promise<void> => {
+    latest.current += 1
+    const own = latest.current
+    setIsLooking(true)
+    try {
+      const preview = await previewFile(audienceId, file, choices)
+      if (own === latest.current) show({ file, preview, choices: toChoices(preview) })
+    } catch (error) {
+      if (own !== latest.current) return
+      setIsLooking(false)
+      throw error
+    }
+  }
+  return { read, isLooking, show, look }
 }
 
 /** The import reads the file as its preview did, whatever the names of the columns are. */
@@ -104,12 +135,13 @@ function FileStep({ backHref, onChosen }: FileStepProps): VNode {
 
 interface CheckStepProps {
   readonly read: ReadFile
+  readonly isLooking: boolean
   readonly onChange: (choices: Choices) => void
   readonly onSubmit: (values: FormData) => Promise<void>
   readonly onBack: () => void
 }
 
-function CheckStep({ read, onChange, onSubmit, onBack }: CheckStepProps): VNode {
+function CheckStep({ read, isLooking, onChange, onSubmit, onBack }: CheckStepProps): VNode {
   const { file, preview, choices } = read
   const { total, checked, problem } = preview
   return (
@@ -131,14 +163,14 @@ function CheckStep({ read, onChange, onSubmit, onBack }: CheckStepProps): VNode 
         report={preview}
         cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
       />
-      <ImportStep preview={preview} onSubmit={onSubmit} onBack={onBack} />
+      <ImportStep {...{ preview, isLooking, onSubmit, onBack }} />
     </>
   )
 }
 
-type ImportStepProps = Pick<CheckStepProps, 'onSubmit' | 'onBack'> & { readonly preview: Preview }
+type ImportStepProps = Pick<CheckStepProps, 'isLooking' | 'onSubmit' | 'onBack'> & { readonly preview: Preview }
 
-function ImportStep({ preview, onSubmit, onBack }: ImportStepProps): VNode {
+function ImportStep({ preview, isLooking, onSubmit, onBack }: ImportStepProps): VNode {
   return (
     <Section title="Import">
       <Form onSubmit={onSubmit}>
@@ -149,7 +181,7 @@ function ImportStep({ preview, onSubmit, onBack }: ImportStepProps): VNode {
           hint="This applies only to contacts that the file lists as subscribed. Without their consent this is spam."
         />
         <FormActions>
-          <SubmitButton>Import the file</SubmitButton>
+          <SubmitButton disabled={isLooking}>Import the file</SubmitButton>
           <button type="button" class="button button-quiet" onClick={onBack}>
             Choose another file
           </button>

@@ -1,14 +1,13 @@
 /**
  * Saves a draft by itself, a moment after the last change, and when the user asks for it. One save follows the other.
- * A draft that was changed elsewhere in the meantime is not overwritten.
+ * A draft that was changed elsewhere in the meantime is not overwritten. After a lost answer, the next save looks first
+ * whether the draft was stored.
  */
 import { type ApiError, asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
-import type { components } from '../../api/schema.d.ts'
 import type { LeaveGuard } from '../../components/leave-guard.ts'
 import type { Broadcast } from './broadcast.ts'
-
-type DraftBody = Omit<components['schemas']['BroadcastRequest'], 'reply_to'> & { readonly reply_to: string[] }
+import { type DraftBody, findStored, isUnanswered } from './lost-answer.ts'
 
 export type SaveState =
   | { readonly kind: 'unchanged' | 'waiting' | 'incomplete' | 'conflict' }
@@ -36,6 +35,8 @@ export class DraftSaver {
   private running: Promise<unknown> = Promise.resolve()
   /** True while the user has to decide between two versions. Nothing is saved by itself then. */
   private isOvertaken = false
+  /** What was sent and may be stored, although no answer came. */
+  private unanswered: DraftBody | null = null
 
   constructor(
     private known: Pick<Broadcast, 'id' | 'updated_at'> | null,
@@ -76,7 +77,8 @@ export class DraftSaver {
     const { read, guard, onState, onSaved } = this.parts
     const begun = guard.begin()
     try {
-      const draft = await this.store(read().body, overwrites)
+      await this.recover()
+      const draft = await this.storeOnce(read().body, overwrites)
       this.known = draft
       this.isOvertaken = false
       guard.clear(begun)
@@ -87,6 +89,21 @@ export class DraftSaver {
       const error = asApiError(thrown)
       this.isOvertaken = tellsOfOther(error)
       onState(this.isOvertaken ? { kind: 'conflict' } : { kind: 'failed', message: error.message })
+      throw error
+    }
+  }
+
+  private async recover(): Promise<void> {
+    if (this.unanswered === null) return
+    this.known = (await findStored(this.known?.id ?? null, this.unanswered)) ?? this.known
+    this.unanswered = null
+  }
+
+  private async storeOnce(body: DraftBody, overwrites: boolean): Promise<Broadcast> {
+    try {
+      return await this.store(body, overwrites)
+    } catch (error) {
+      if (isUnanswered(error)) this.unanswered = body
       throw error
     }
   }

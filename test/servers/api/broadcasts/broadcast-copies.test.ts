@@ -5,6 +5,7 @@ import { sendBroadcast, sendToFive, startWithRecipients } from '../../../helpers
 import type { TestDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'
+import { waitUntil } from '../../../helpers/wait-until.js'
 
 interface Shown {
   readonly id: string
@@ -63,6 +64,15 @@ t.test('the second broadcast goes once to those who got the first and did not op
   t.same(app.errors, [])
 })
 
+/** Does what retention does first. */
+async function removeOldest(app: TestDaemon, id: string): Promise<void> {
+  const [oldest] = await app.rows<{ email_id: string }>(
+    'select email_id from broadcast_messages where broadcast_id = ? order by contact_id limit 1',
+    id,
+  )
+  await app.daemon.database.commit([{ sql: 'delete from emails where id = ?', parameters: [oldest?.email_id ?? ''] }])
+}
+
 t.test('it is refused where it is not known who opened', async (t) => {
   const { app } = await startWithRecipients(t)
   const id = await sendToFive(app)
@@ -71,11 +81,7 @@ t.test('it is refused where it is not known who opened', async (t) => {
   t.equal(codeOf(unsent), 'conflict')
   t.match(unsent.text, 'has ended')
   const made = (await copy(app, id, { only_not_opened: true })).json<Shown>().id
-  const [oldest] = await app.rows<{ email_id: string }>(
-    'select email_id from broadcast_messages where broadcast_id = ? order by contact_id limit 1',
-    id,
-  )
-  await app.daemon.database.commit([{ sql: 'delete from emails where id = ?', parameters: [oldest?.email_id ?? ''] }])
+  await removeOldest(app, id)
   const refused = await copy(app, id, { only_not_opened: true })
   t.equal(codeOf(refused), 'conflict')
   t.match(refused.text, 'were removed')
@@ -83,5 +89,25 @@ t.test('it is refused where it is not known who opened', async (t) => {
   t.equal(codeOf(sent), 'conflict', 'and at the sending')
   t.match(sent.text, 'were removed')
   t.equal((await copy(app, id)).status, 201, 'a duplicate for all is possible')
+  t.same(app.errors, [])
+})
+
+t.test('it is paused where emails of the first are removed before its time comes', async (t) => {
+  const { app, sink } = await startWithRecipients(t)
+  const first = await sendToFive(app)
+  const { id } = (await copy(app, first, { only_not_opened: true })).json<Shown>()
+  const scheduled_for = new Date(app.now() + 86_400_000).toISOString()
+  t.equal((await app.rest('POST', `/v1/broadcasts/${id}/send`, { body: { scheduled_for } })).status, 202)
+  await removeOldest(app, first)
+  const before = sink.messages.length
+  app.advance(86_400_001)
+  const isPaused = async (): Promise<boolean> =>
+    (await app.rest('GET', `/v1/broadcasts/${id}`)).json<{ status: string }>().status === 'paused'
+  await waitUntil('the broadcast is paused', isPaused)
+  const paused = (await app.rest('GET', `/v1/broadcasts/${id}`)).json()
+  t.match(paused, { note: /were removed.*: cancel this broadcast, and duplicate the first one/, recipients: 0 })
+  t.equal((await app.rest('POST', `/v1/broadcasts/${id}/resume`)).status, 200)
+  await waitUntil('it is paused again, and not sent to nobody', isPaused)
+  t.equal(sink.messages.length, before)
   t.same(app.errors, [])
 })

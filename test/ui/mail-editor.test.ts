@@ -60,7 +60,7 @@ async function answer(page: Page, ...values: readonly string[]): Promise<void> {
 }
 
 async function writeEachBlock(page: Page): Promise<void> {
-  await insert(page, 'h')
+  await insert(page, 'h', 'e', 'a')
   await press(page, 'News', 'Enter')
   await page.keyboard.type('Hello {{first_name|you}}, this is ')
   await press(page, 'Control+b')
@@ -76,7 +76,7 @@ async function writeEachBlock(page: Page): Promise<void> {
   await press(page, 'one', 'Enter', 'two', 'Enter', 'Enter')
   await insert(page, 'l', 'l')
   await press(page, 'first', 'Enter', 'Enter')
-  await insert(page, 't')
+  await insert(page, 't', 'w', 'o')
   await press(page, 'left side', 'ArrowRight', 'right side', 'ArrowDown')
   await insert(page, 'h', 'h')
   await page.locator('dialog[open]').waitFor()

@@ -15,18 +15,21 @@ interface TroubledDomain {
   readonly domain: string
   readonly status: 'pending' | 'verified' | 'failed'
   readonly failsAt: number | null
+  /** Mail was sent from it before. */
+  readonly wasVerified: boolean
 }
 
-export function toDomainConcern({ id, domain, status, failsAt }: TroubledDomain): Concern {
+export function toDomainConcern({ id, domain, status, failsAt, wasVerified }: TroubledDomain): Concern {
   const common = { key: `domain ${domain}`, link: { href: `/domains/${id}`, label: 'Show the records' }, remedy: [] }
   if (failsAt !== null) {
     return { ...common, severity: 'bad', ...describeBrokenDomain(domain, formatTimestamp(failsAt)) }
   }
-  if (status === 'failed') {
+  if (status === 'failed' && wasVerified) {
     const { title, text } = describeFailedDomain(domain)
     return { ...common, severity: 'bad', title, text: `${text} Publish the records, then check them again.` }
   }
-  const text = 'Publish its DNS records, then check them. Until then nothing is sent from it.'
+  const found = status === 'failed' ? 'The last check found its DNS records missing or wrong. ' : ''
+  const text = `${found}Publish its DNS records, then check them. Until then nothing is sent from it.`
   return { ...common, severity: 'warn', title: `${domain} is not verified yet`, text }
 }
 

@@ -21,7 +21,7 @@ interface Position {
 const nextDomains = prepareRead<Position>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select(['id', 'domain', 'status', 'unproved_since', 'created_at'])
+    .select(['id', 'domain', 'status', 'unproved_since', 'verified_at', 'created_at'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
     .orderBy('created_at')
@@ -32,6 +32,8 @@ const nextDomains = prepareRead<Position>()(({ db, slot }) =>
 interface TroubledDomain extends Pick<SendingDomain, 'id' | 'domain' | 'status'> {
   /** The moment at which sending stops from a verified domain whose records are missing. */
   readonly failsAt: Timestamp | null
+  /** Mail was sent from it before. */
+  readonly wasVerified: boolean
 }
 
 /** The domains whose records are missing, failed, or were never published. It returns at most `limit`, oldest first. */
@@ -45,9 +47,10 @@ export async function readTroubledDomains(
   for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT && troubled.length < limit; lookedAt += ROW_STEP) {
     if (lookedAt > 0) await waitForStep()
     const rows = await nextDomains(read, position)
-    for (const { id, domain, status, unproved_since: since } of rows) {
-      if (status !== 'verified') troubled.push({ id, domain, status, failsAt: null })
-      else if (since !== null) troubled.push({ id, domain, status, failsAt: since + GRACE_PERIOD })
+    for (const { id, domain, status, unproved_since: since, verified_at: verifiedAt } of rows) {
+      const one = { id, domain, status, wasVerified: verifiedAt !== null }
+      if (status !== 'verified') troubled.push({ ...one, failsAt: null })
+      else if (since !== null) troubled.push({ ...one, failsAt: since + GRACE_PERIOD })
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < ROW_STEP) break

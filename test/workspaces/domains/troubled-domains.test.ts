@@ -29,9 +29,9 @@ t.test('pending and failed domains, and verified ones that lose their records', 
   const other = domainOf(703, { workspace_id: 'ws_2', status: 'failed' })
   await database.commit([...healthy, ...troubled, other].map(insertDomain))
   const expected = [
-    { id: 'dom_000700', domain: 'd700.test', status: 'pending', failsAt: null },
-    { id: 'dom_000701', domain: 'd701.test', status: 'failed', failsAt: null },
-    { id: 'dom_000702', domain: 'd702.test', status: 'verified', failsAt: 5_000 + GRACE },
+    { id: 'dom_000700', domain: 'd700.test', status: 'pending', failsAt: null, wasVerified: true },
+    { id: 'dom_000701', domain: 'd701.test', status: 'failed', failsAt: null, wasVerified: true },
+    { id: 'dom_000702', domain: 'd702.test', status: 'verified', failsAt: 5_000 + GRACE, wasVerified: true },
   ]
   t.same(await readTroubledDomains(database.read, 'ws_1', 20), expected)
   t.same(await readTroubledDomains(database.read, 'ws_1', 2), expected.slice(0, 2), 'at most the limit')

@@ -1,4 +1,4 @@
-/** The menu of blocks at the cursor. Arrow keys and first letters move in it, and Escape closes it. */
+/** The menu of blocks at the cursor. Arrow keys and the first letters of a label move in it, and Escape closes it. */
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { BlockKind, Place } from './mail-document.ts'
@@ -22,6 +22,9 @@ const choices: readonly Choice[] = [
   { kind: 'html', label: 'HTML', hint: 'Your own, kept as it is' },
 ]
 
+/** Milliseconds between two letters of one word. */
+const TYPING_PAUSE = 1_000
+
 interface BlockMenuProps {
   readonly place: Place
   readonly onChoose: (kind: BlockKind) => void
@@ -30,6 +33,7 @@ interface BlockMenuProps {
 
 export function BlockMenu({ place, onChoose, onClose }: BlockMenuProps): VNode {
   const menu = useRef<HTMLDivElement>(null)
+  const typed = useRef({ text: '', at: 0 })
   useLayoutEffect(() => {
     if (menu.current === null) return
     putAt(menu.current, place)
@@ -43,7 +47,9 @@ export function BlockMenu({ place, onChoose, onClose }: BlockMenuProps): VNode {
       onClose()
       return
     }
-    const target = findTarget(event.key, at)
+    const isSoon = event.timeStamp - typed.current.at < TYPING_PAUSE
+    typed.current = { text: isSoon ? typed.current.text + event.key : event.key, at: event.timeStamp }
+    const target = findTarget(event.key, at, typed.current.text)
     if (target === undefined) return
     event.preventDefault()
     items[target]?.focus()
@@ -64,14 +70,17 @@ export function BlockMenu({ place, onChoose, onClose }: BlockMenuProps): VNode {
   )
 }
 
-/** The choice to which a key moves: by arrows, or by the first letter of its label. */
-function findTarget(key: string, at: number): number | undefined {
+/** The choice to which a key moves: by arrows, or by the beginning of its label, which was typed letter by letter. */
+function findTarget(key: string, at: number, typed: string): number | undefined {
   const count = choices.length
   const to = { ArrowDown: at + 1, ArrowUp: at - 1 + count, Home: 0, End: count - 1 }[key]
   if (to !== undefined) return to % count
   if (key.length !== 1 || key === ' ') return undefined
-  const order = choices.map((_, step) => (at + 1 + step) % count)
-  return order.find((place) => choices[place]?.label.toLowerCase().startsWith(key.toLowerCase()) === true)
+  // The same letter again leads to the next label that begins with it.
+  const isOneLetter = new Set(typed.toLowerCase()).size === 1
+  const beginning = (isOneLetter ? key : typed).toLowerCase()
+  const order = choices.map((_, step) => (at + (isOneLetter ? 1 : 0) + step) % count)
+  return order.find((place) => choices[place]?.label.toLowerCase().startsWith(beginning) === true)
 }
 
 /** Pixels between the menu and the edges of the window. */

@@ -1,6 +1,6 @@
 /**
  * Finds out whether the server has stored a draft although its answer was lost. Without this, the next save would make
- * a second draft, or take the user's own change for one of somebody else.
+ * a second draft, or take the user's own change for that of another person.
  */
 import { ApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'

@@ -9,8 +9,11 @@ import {
 } from '../../../src/operations/concerns/workspace-concerns.js'
 
 t.test('a domain is bad when mail stops, and a warning before its first verification', async (t) => {
-  const domain = { id: 'd', domain: 'a.test', failsAt: null }
-  t.match(toDomainConcern({ ...domain, status: 'pending' }), { severity: 'warn', title: 'a.test is not verified yet' })
+  const domain = { id: 'd', domain: 'a.test', failsAt: null, wasVerified: true }
+  for (const status of ['pending', 'failed'] as const) {
+    const title = 'a.test is not verified yet'
+    t.match(toDomainConcern({ ...domain, status, wasVerified: false }), { severity: 'warn', title })
+  }
   t.match(toDomainConcern({ ...domain, status: 'failed' }), { severity: 'bad', text: /Publish the records/ })
   t.match(toDomainConcern({ ...domain, status: 'verified', failsAt: 0 }), {
     severity: 'bad',

@@ -97,8 +97,8 @@ const insertLineBreak: Command = (state, dispatch) => {
   return true
 }
 
-/** What a variable looks like at the end of the typed text. */
-const typedVariable = /\{\{\s{0,9}([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]{0,99})\s{0,9}(?:\|([^{}]{0,200}))?\}$/u
+/** A variable, from its braces to the one that was typed last. */
+const typedVariable = /^\{\{\s{0,9}([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]{0,99})\s{0,9}(?:\|([^{}]{0,200}))?\}$/u
 
 /** Turns a typed `{{name|text}}` into a variable, and asks for the menu at a slash in an empty paragraph. */
 function typingPlugin(events: MailViewEvents): Plugin {
@@ -139,8 +139,9 @@ function replaceTypedVariable(state: EditorState, from: number, to: number): Tra
     undefined,
     '\uFFFC',
   )
-  const match = typedVariable.exec(before)
-  if (match === null || before.charAt(match.index - 1) === '{') return null
+  const start = before.lastIndexOf('{{')
+  const match = start === -1 ? null : typedVariable.exec(before.slice(start))
+  if (match === null || before.charAt(start - 1) === '{') return null
   const [matched, name = '', fallback] = match
   const node = createNode('variable', { name, fallback: fallback?.trim() ?? null })
   return state.tr.replaceWith(from - matched.length, to, node)

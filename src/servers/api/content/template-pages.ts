@@ -101,11 +101,11 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
-    run: async ({ principal, body }) => {
+    run: async ({ principal: { workspaceId }, body }) => {
       const { subject, template_data: data } = body
-      const { html: source = null } = await compileSource(composing, body)
+      const { html: source = null } = await compileSource(composing, workspaceId, body)
       const { html, text } = body.footer
-        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, principal.workspaceId))
+        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, workspaceId))
         : { html: source, text: body.text }
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
@@ -115,7 +115,7 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
       const words = { id: '', subject, html, text }
       const rendered =
         size > LONG_BODY
-          ? await composing.preview({ words, data, unsubscribeUrl })
+          ? await composing.preview(workspaceId, { words, data, unsubscribeUrl })
           : renderPreview(parseTemplate(words), data, unsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },
@@ -137,6 +137,7 @@ function compileRoute(composing: ComposeThread): Route {
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'The HTML.', schema: compiled } },
     refusals: [],
-    run: async ({ body: { blocks } }) => json(200, { html: (await composing.compileBlocks(blocks)).html }),
+    run: async ({ principal: { workspaceId }, body: { blocks } }) =>
+      json(200, { html: (await composing.compileBlocks(workspaceId, blocks)).html }),
   })
 }

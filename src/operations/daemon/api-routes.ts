@@ -15,6 +15,7 @@ import { audienceFileRoutes } from '../../servers/api/audiences/audience-files.j
 import { audienceRoutes } from '../../servers/api/audiences/audiences.js'
 import { bulkRoute } from '../../servers/api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../../servers/api/audiences/contacts.js'
+import type { PreviewRouteDeps } from '../../servers/api/audiences/import-preview.js'
 import { breakerRoutes } from '../../servers/api/breakers/breakers.js'
 import { type BroadcastActDeps, broadcastActRoutes } from '../../servers/api/broadcasts/broadcast-acts.js'
 import { broadcastCopyRoute } from '../../servers/api/broadcasts/broadcast-copies.js'
@@ -41,7 +42,6 @@ import { exportDownloadRoute } from '../../servers/api/exports/download.js'
 import { type ExportDeps, exportRoutes } from '../../servers/api/exports/exports.js'
 import type { Route } from '../../servers/api/http/route/route.js'
 import { importRoute } from '../../servers/api/imports/imports.js'
-import type { ImportRouteDeps } from '../../servers/api/imports/run-file-import.js'
 import { attachmentsRoute, downloadRoute, messageDownloadRoute } from '../../servers/api/inbound/attachments.js'
 import { feedbackRoute } from '../../servers/api/inbound/feedback.js'
 import { inboundForwardsRoute } from '../../servers/api/inbound/forwards.js'
@@ -193,7 +193,7 @@ export function buildAcceptors(parts: RouteParts): MailAcceptors {
   return { acceptance, messages: new MessageAcceptance({ ...parts, lineWrapper: new LineWrapper(parts.composing) }) }
 }
 
-function buildImportDeps(parts: RouteParts): ImportRouteDeps {
+function buildImportDeps(parts: RouteParts): PreviewRouteDeps {
   const memory = parts.limits.shareByOwner(new MemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share)
   return { ...parts, files: { memory, hasDiskSpace: parts.hasDiskSpace } }
 }

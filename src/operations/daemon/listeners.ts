@@ -78,7 +78,7 @@ export async function openListeners(
   const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
   const stop = runOnce(() => stopListeners(open, stopTimeout))
-  const composing = startComposing(stopSteps, stop)
+  const composing = startComposing(services.workspaces.ownerOf, stopSteps, stop)
   const { apiKeyCache, domains, policies, limits, receiving, disk } = services
   const hasDiskSpace = disk.hasRoom
   const memory = new MessageMemory(settings)
@@ -119,8 +119,12 @@ function listPorts({
 }
 
 /** It ends after the listeners, because their requests wait for it: steps are taken in reverse. */
-function startComposing(stopSteps: StopSteps, stopListening: () => Promise<void>): ComposeThread {
-  const composing = new ComposeThread()
+function startComposing(
+  ownerOf: (workspaceId: string) => string,
+  stopSteps: StopSteps,
+  stopListening: () => Promise<void>,
+): ComposeThread {
+  const composing = new ComposeThread(ownerOf)
   stopSteps.push(() => composing.stop(), stopListening)
   return composing
 }

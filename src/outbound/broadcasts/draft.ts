@@ -124,9 +124,7 @@ export async function updateDraft(
   expected?: string,
 ): Promise<Broadcast> {
   for (;;) {
-    const row = await requireBroadcast(read, ref)
-    if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
-    checkUnchanged(row.updated_at, expected)
+    const row = await requireDraft(read, ref, expected)
     const draft = applyChange(toDraft(row), change)
     checkAudienceStays(row, draft)
     await checkDraft(read, ref.workspaceId, draft)
@@ -134,6 +132,14 @@ export async function updateDraft(
     // The write missed because another change came first. The next round applies this change on top of it.
     if (await tryCommit(commit([write]))) return requireBroadcast(read, ref)
   }
+}
+
+/** The draft that a change is for. Rejects with `not-found`, or with `conflict` as `updateDraft` does. */
+export async function requireDraft(read: Read, ref: BroadcastRef, expected?: string): Promise<Broadcast> {
+  const row = await requireBroadcast(read, ref)
+  if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
+  checkUnchanged(row.updated_at, expected)
+  return row
 }
 
 /** The contacts of another audience did not get the first broadcast, so none of them would get this one. */

@@ -1,11 +1,15 @@
 /**
- * Composes large content on a thread, renders large templates, compiles mails in blocks and wraps long lines: 10 MB of HTML take almost a second. Long bodies
- * cross as UTF-8, and their memory is transferred to the thread. The message comes back in memory that only it uses. So
- * nothing is copied here.
+ * Composes large content on a thread, renders large templates, compiles mails in blocks and wraps long lines: 10 MB of
+ * HTML take almost a second. Long bodies cross as UTF-8, and their memory is transferred to the thread. The message comes
+ * back in memory that only it uses. So nothing is copied here.
+ *
+ * Mail has no turns, because the memory of its requests bounds it. What an editor asks for has: one compilation or
+ * preview of all owners is with the thread at a time, so that mail waits for one of them at most.
  */
 
-import { type PlainRefusal, reviveRefusal } from '../../base/mail/refusal.js'
+import { type PlainRefusal, Refusal, reviveRefusal } from '../../base/mail/refusal.js'
 import { restoreHeadroom } from '../../base/platform/memory/byte-pieces.js'
+import { OwnerTurns } from '../../base/platform/owner-turns.js'
 import { JobThread, memoryAloneOf } from '../../base/platform/processes/job-thread.js'
 import type { MailBlocks } from '../../workspaces/content/blocks/mail-blocks.js'
 import { readBlocks } from '../../workspaces/content/blocks/read-blocks.js'
@@ -74,10 +78,24 @@ export interface CompiledBlocks {
   readonly html: string
 }
 
+/** Compilations and previews that wait, in all and of one owner. Each holds a document of up to a megabyte. */
+const MAX_WAITING = 60
+const MAX_WAITING_OF_OWNER = 8
+
 export class ComposeThread {
+  private readonly turns = new OwnerTurns({
+    together: 1,
+    maxWaiting: MAX_WAITING,
+    maxWaitingOfOwner: MAX_WAITING_OF_OWNER,
+    buildRefusal: () =>
+      new Refusal('unavailable', 'too many mails are being prepared, try again later', { retry_after: 1 }),
+  })
   private readonly thread = new JobThread<ThreadJob, ComposedJob>(
     new URL('./compose-content-worker.js', import.meta.url),
   )
+
+  /** `ownerOf` returns who takes turns; by default each workspace does. */
+  constructor(private readonly ownerOf: (workspaceId: string) => string = (workspaceId) => workspaceId) {}
 
   /**
    * Composes the content. Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the
@@ -105,17 +123,20 @@ export class ComposeThread {
     return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
   }
 
-  /** Rejects with the Refusal of `parseTemplate` or `renderPreview`. */
-  async preview(job: Omit<PreviewJob, 'kind'>): Promise<RenderedPreview> {
-    const done = await this.run({ kind: 'preview', ...job }, [])
+  /** Rejects with the Refusal of `parseTemplate` or `renderPreview`, or `unavailable` if too many wait. */
+  async preview(workspaceId: string, job: Omit<PreviewJob, 'kind'>): Promise<RenderedPreview> {
+    const done = await this.runInTurn(workspaceId, { kind: 'preview', ...job })
     if (done.kind !== 'previewed') throw new Error(`a preview was to be rendered, and the thread has ${done.kind} it`)
     return done.preview
   }
 
-  /** Checks a document in blocks and compiles it to HTML. Rejects with the Refusal of `readBlocks`. */
-  async compileBlocks(given: unknown): Promise<CompiledBlocks> {
+  /**
+   * Checks a document in blocks and compiles it to HTML. Rejects with the Refusal of `readBlocks`, or `unavailable` if too
+   * many wait.
+   */
+  async compileBlocks(workspaceId: string, given: unknown): Promise<CompiledBlocks> {
     const blocks = readBlocks(given)
-    const done = await this.run({ kind: 'compile', blocks }, [])
+    const done = await this.runInTurn(workspaceId, { kind: 'compile', blocks })
     if (done.kind !== 'compiled') throw new Error(`blocks were to be compiled, and the thread has ${done.kind} them`)
     return { blocks, html: done.html }
   }
@@ -129,6 +150,13 @@ export class ComposeThread {
     const wrapped = bufferOf(done.raw)
     restoreHeadroom(wrapped)
     return wrapped
+  }
+
+  private runInTurn(
+    workspaceId: string,
+    job: PreviewJob | BlocksJob,
+  ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
+    return this.turns.run(this.ownerOf(workspaceId), () => this.run(job, []))
   }
 
   private async run(

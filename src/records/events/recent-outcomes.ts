@@ -7,13 +7,15 @@
  */
 import { nameProviderGroup, providerOfDomain } from '../../base/mail/mailbox-providers.js'
 import { describeReason, reasons } from '../../base/mail/reasons.js'
-import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EventsTable, EventType } from '../../base/storage/tables/email-tables.js'
 import { findSeqRange, isInTime } from './event-times.js'
 
 /** Events of one type that are read. */
 const MAX_EVENTS = 2_000
+/** Events that are read with their data at once. Each may have 15 KB of it, which is parsed. */
+const DATA_STEP = 40
 /** The others are one row. */
 const MAX_PROVIDERS = 12
 const OTHERS = 'other domains'
@@ -31,10 +33,10 @@ type Step = { readonly workspaceId: string; readonly type: EventType } & Readonl
 >
 
 /** The inner read finds the events in the index of types alone. Their rows come in any order. */
-const newestOfType = prepareRead<Step>()(({ db, slot }) =>
-  db
+function findNewest({ db, slot }: StatementBuilder<Step>) {
+  return db
     .selectFrom('events')
-    .select(['seq', 'created_at', 'recipient', 'data'])
+    .select(['seq', 'created_at', 'recipient'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('seq', 'in', (eb) =>
       eb
@@ -46,10 +48,24 @@ const newestOfType = prepareRead<Step>()(({ db, slot }) =>
         .where('workspace_id', '=', slot('workspaceId'))
         .orderBy('seq', 'desc')
         .limit(slot('limit')),
-    ),
-)
+    )
+}
 
-type Row = Pick<EventsTable, 'created_at' | 'recipient' | 'data'> & { readonly seq: number }
+const newestOfType = prepareRead<Step>()(findNewest)
+const newestWithData = prepareRead<Step>()((builder) => findNewest(builder).select('data'))
+
+type Row = Pick<EventsTable, 'created_at' | 'recipient'> & { readonly seq: number; readonly data?: string }
+
+/** What counts of an event. The data of thousands of events would take many megabytes. */
+interface CountedEvent {
+  readonly seq: number
+  readonly createdAt: number
+  readonly provider: string
+  /** Null if the mail is delivered. */
+  readonly reason: string | null
+  /** False if the filter leaves it out. */
+  readonly fits: boolean
+}
 
 interface OutcomeRequest {
   readonly workspaceId: string
@@ -73,7 +89,7 @@ interface RecentOutcomes {
 
 interface Found {
   readonly outcome: Outcome
-  readonly rows: readonly Row[]
+  readonly events: readonly CountedEvent[]
   readonly isComplete: boolean
 }
 
@@ -82,40 +98,50 @@ export async function countRecentOutcomes(read: Read, request: OutcomeRequest): 
   const range = await findSeqRange(read, { from, to })
   const found: Found[] = []
   for (const [type, outcome] of outcomes) {
-    found.push({ outcome, ...(await readNewest(read, request, { type, ...range })) })
+    found.push({ outcome, ...(await readNewest(read, request, { type, outcome, ...range })) })
   }
-  const cut = Math.max(0, ...found.filter((one) => !one.isComplete).map(({ rows }) => rows.at(-1)?.seq ?? 0))
+  const cut = Math.max(0, ...found.filter((one) => !one.isComplete).map(({ events }) => events.at(-1)?.seq ?? 0))
   const tally = new Tally()
   let since: number | null = null
-  for (const { outcome, rows } of found) {
-    for (const row of rows) {
-      if (row.seq < cut) break
-      if (row.seq === cut) since = row.created_at
-      tally.add(outcome, row, request)
+  for (const { outcome, events } of found) {
+    for (const event of events) {
+      if (event.seq < cut) break
+      if (event.seq === cut) since = event.createdAt
+      if (event.fits) tally.add(outcome, event)
     }
-    await waitForStep()
   }
   return { since, ...tally.show() }
 }
 
+interface EventRange {
+  readonly type: EventType
+  readonly outcome: Outcome
+  readonly first: number
+  readonly end: number
+}
+
 async function readNewest(
   read: Read,
-  { workspaceId, window: { start: from, end: to } }: OutcomeRequest,
-  { type, first, end }: { readonly type: EventType; readonly first: number; readonly end: number },
+  request: OutcomeRequest,
+  { type, outcome, first, end }: EventRange,
 ): Promise<Omit<Found, 'outcome'>> {
-  const rows: Row[] = []
+  const { workspaceId, window } = request
+  const needsData = outcome !== 'delivered' || request.domain !== undefined || request.tag !== undefined
+  const [newest, limit] = needsData ? [newestWithData, DATA_STEP] : [newestOfType, ROW_STEP]
+  const events: CountedEvent[] = []
   let before = end
-  while (rows.length < MAX_EVENTS) {
-    const step = (await newestOfType(read, { workspaceId, type, from: first, before, limit: ROW_STEP })).toSorted(
-      (one, other) => other.seq - one.seq,
-    )
-    rows.push(...step.filter((row) => isInTime({ from, to }, row)))
-    const last = step[ROW_STEP - 1]
-    if (last === undefined) return { rows, isComplete: true }
-    before = last.seq
+  while (events.length < MAX_EVENTS) {
+    const rows: readonly Row[] = await newest(read, { workspaceId, type, from: first, before, limit })
+    const step = rows.toSorted((one, other) => other.seq - one.seq)
+    for (const row of step) {
+      if (isInTime({ from: window.start, to: window.end }, row)) events.push(toCountedEvent(outcome, row, request))
+    }
     await waitForStep()
+    const last = step[limit - 1]
+    if (last === undefined) return { events, isComplete: true }
+    before = last.seq
   }
-  return { rows, isComplete: false }
+  return { events, isComplete: false }
 }
 
 interface CountedData {
@@ -125,19 +151,23 @@ interface CountedData {
   readonly reason?: string | null
 }
 
+function toCountedEvent(
+  outcome: Outcome,
+  { seq, created_at: createdAt, recipient, data = '{}' }: Row,
+  { domain, tag }: OutcomeRequest,
+): CountedEvent {
+  const parsed: CountedData = JSON.parse(data)
+  const reason = outcome === 'delivered' ? null : (parsed.bounce_subtype ?? parsed.reason ?? 'unclassified')
+  return { seq, createdAt, provider: findProvider(recipient ?? ''), reason, fits: fits(parsed, domain, tag) }
+}
+
 class Tally {
   private readonly providers = new Map<string, Record<Outcome, number>>()
   private readonly reasons = new Map<string, number>()
 
-  add(outcome: Outcome, { recipient, data }: Row, { domain, tag }: OutcomeRequest): void {
-    const isPlain = outcome === 'delivered' && domain === undefined && tag === undefined
-    const parsed: CountedData = isPlain ? {} : JSON.parse(data)
-    if (!fits(parsed, domain, tag)) return
-    const counts = this.countsOf(findProvider(recipient ?? ''))
-    counts[outcome] += 1
-    if (outcome === 'delivered') return
-    const reason = parsed.bounce_subtype ?? parsed.reason ?? 'unclassified'
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
+  add(outcome: Outcome, { provider, reason }: CountedEvent): void {
+    this.countsOf(provider)[outcome] += 1
+    if (reason !== null) this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
   }
 
   show(): Pick<RecentOutcomes, 'providers' | 'reasons'> {

@@ -57,7 +57,7 @@ export function addHints(before: Partial<HintSummary>, lines: readonly HintedLin
   const countOf = (kind: AddressHint['hint']): number => hinted[kind] + lines.filter(({ hint }) => hint === kind).length
   return {
     hinted: { role: countOf('role'), disposable: countOf('disposable'), typo: countOf('typo') },
-    hints: [...hints, ...lines.slice(0, MAX_HINTS - hints.length)],
+    hints: hints.length >= MAX_HINTS ? hints : [...hints, ...lines.slice(0, MAX_HINTS - hints.length)],
   }
 }
 

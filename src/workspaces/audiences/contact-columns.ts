@@ -129,15 +129,13 @@ function buildHeaderRefusal(line: number, what: string): Refusal {
   })
 }
 
-/** Says why a line is refused. */
-class InvalidLineError extends Error {
+/** Says why a line is refused. It is no Error, because an Error takes its stack, and a file may have many faults. */
+class LineFault {
   constructor(
     readonly field: string | null,
-    message: string,
+    readonly reason: string,
     readonly value: string | null,
-  ) {
-    super(message)
-  }
+  ) {}
 }
 
 /** Returns a fault as a value, because a file may have many. */
@@ -145,8 +143,8 @@ export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow)
   try {
     return parseCells(columns, row)
   } catch (error) {
-    if (!(error instanceof InvalidLineError)) throw error
-    const { field, message: reason, value } = error
+    if (!(error instanceof LineFault)) throw error
+    const { field, reason, value } = error
     return { line: row.line, field, reason, value: value === null ? null : formatForDisplay(value) }
   }
 }
@@ -159,7 +157,7 @@ type Draft = { -readonly [Field in keyof ContactLine]: ContactLine[Field] }
 
 function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
   if (cells.slice(columns.length).some((cell) => cell !== '')) {
-    throw new InvalidLineError(null, 'has more cells than there are columns', null)
+    throw new LineFault(null, 'has more cells than there are columns', null)
   }
   const parsedLine: Partial<Draft> = {}
   const metadata: Record<string, unknown> = {}
@@ -167,14 +165,14 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
     const cell = cells[at] ?? ''
     if (cell === '' || column.kind === 'none') continue
     if (cell.includes(REPLACEMENT_CHARACTER))
-      throw new InvalidLineError(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
+      throw new LineFault(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
     const fault = explainUnstorable(cell)
-    if (fault !== null) throw new InvalidLineError(fieldOf(column), fault, cell)
+    if (fault !== null) throw new LineFault(fieldOf(column), fault, cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
   Object.assign(parsedLine, parseConsent(columns, cells))
   const { email } = parsedLine
-  if (email === undefined) throw new InvalidLineError('email', 'is required', null)
+  if (email === undefined) throw new LineFault('email', 'is required', null)
   if (Object.keys(metadata).length === 0) return { ...parsedLine, email }
   checkMetadataSize(metadata)
   return { ...parsedLine, email, metadata }
@@ -193,7 +191,7 @@ function setField(line: Partial<Draft>, metadata: Record<string, unknown>, colum
       Object.assign(metadata, parseMetadata(text))
       return
     case 'key':
-      if (!column.sure && isPlainRefusal(text)) throw new InvalidLineError(fieldOf(column), refusalElsewhere, text)
+      if (!column.sure && isPlainRefusal(text)) throw new LineFault(fieldOf(column), refusalElsewhere, text)
       metadata[column.key] = text
       return
     case 'state':
@@ -226,7 +224,7 @@ function parseConsent(
 
 function parseAnswer({ kind, name }: { kind: ConsentKind; name: string }, text: string): boolean | null {
   const answer = readConsent(kind, name, text)
-  if (answer === undefined) throw new InvalidLineError(name, answerRule, text)
+  if (answer === undefined) throw new LineFault(name, answerRule, text)
   return answer
 }
 
@@ -240,14 +238,13 @@ function fieldOf(column: ContactColumn): string {
 
 function parseEmail(text: string): Address {
   const address = tryParseForeignAddress(text.trim())
-  if (address === null)
-    throw new InvalidLineError('email', explainAddress(text, 'is not a mail address, local@domain'), text)
+  if (address === null) throw new LineFault('email', explainAddress(text, 'is not a mail address, local@domain'), text)
   return address
 }
 
 function parseName(field: string, text: string): string {
-  if (text.length > MAX_NAME) throw new InvalidLineError(field, `is longer than ${MAX_NAME} characters`, text)
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new InvalidLineError(field, 'has control characters', text)
+  if (text.length > MAX_NAME) throw new LineFault(field, `is longer than ${MAX_NAME} characters`, text)
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new LineFault(field, 'has control characters', text)
   return text
 }
 
@@ -259,14 +256,14 @@ function parseMetadata(text: string): Metadata {
     value = null
   }
   if (!isRecord(value) || Object.hasOwn(value, '__proto__')) {
-    throw new InvalidLineError('metadata', 'is not a JSON object', text)
+    throw new LineFault('metadata', 'is not a JSON object', text)
   }
   if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
-    throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+    throw new LineFault('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
   }
   const json = JSON.stringify(value)
   if (toStorableJson(json) !== json) {
-    throw new InvalidLineError('metadata', 'has text with NUL (U+0000) or half of a surrogate pair', text)
+    throw new LineFault('metadata', 'has text with NUL (U+0000) or half of a surrogate pair', text)
   }
   return value
 }
@@ -277,7 +274,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 }
 
 function checkMetadataSize(metadata: Metadata): void {
-  if (isMetadataTooLarge(metadata)) throw new InvalidLineError('metadata', METADATA_TOO_LARGE, null)
+  if (isMetadataTooLarge(metadata)) throw new LineFault('metadata', METADATA_TOO_LARGE, null)
 }
 
 export const METADATA_TOO_LARGE = `is more than ${MAX_METADATA} bytes of JSON`

@@ -4,6 +4,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../base/platform/csv/refused-lines.js'
 import { type CsvDelimiter, CsvFault, type CsvRow, detectDelimiter, readCsvRows } from '../../base/platform/csv/rows.js'
 import { MAX_ROWS, refuseWorkbook, toFileRefusal } from '../../base/storage/db/csv-import.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { ContactLayout, HintSummary } from '../../base/storage/tables/content-tables.js'
 import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
 import { type ContactColumn, isRefusedContactLine, parseContactLine } from './contact-columns.js'
@@ -13,6 +14,8 @@ import { type SuggestedField, suggestField, toHeader } from './contact-layout.js
 export const MAX_SHOWN = 10
 /** Lines whose addresses and values it checks. */
 export const MAX_CHECKED = 25_000
+/** Rows that are checked before others have their turn: a few kilobytes of a file may have thousands. */
+const CHECK_STEP = 250
 /** Characters of a cell that it shows. */
 const MAX_CELL = 200
 
@@ -47,6 +50,7 @@ export async function previewContacts(file: Buffer, layout: PreviewLayout): Prom
       for (const row of rows) {
         reader ??= new PreviewReader({ ...layout, delimiter }, row, findHints)
         reader.addRow(row)
+        if (reader.isStepDone) await waitForStep()
       }
     }
   } catch (error) {
@@ -87,13 +91,23 @@ class PreviewReader {
     if (this.count > MAX_ROWS) {
       throw new Refusal('too-large', `file: has more than ${MAX_ROWS} lines`, { field: 'file', limit: MAX_ROWS })
     }
-    if (this.count === 0 || row.cells.every((cell) => cell === '')) return
+    if (this.isFull || this.count === 0 || row.cells.every((cell) => cell === '')) return
     if (this.rows.length < MAX_SHOWN) this.rows.push(row)
-    if (this.parsed === null || this.checked >= MAX_CHECKED) return
+    if (this.parsed === null) return
     this.checked += 1
     const line = parseContactLine(this.parsed, row)
     if (isRefusedContactLine(line)) this.refuse(line)
     else this.addHintsOf(row.line, line.email)
+  }
+
+  /** True after each `CHECK_STEP` rows that may take time. */
+  get isStepDone(): boolean {
+    return !this.isFull && this.count % CHECK_STEP === 0
+  }
+
+  /** True if the rest of the file is only counted. */
+  private get isFull(): boolean {
+    return this.parsed === null ? this.rows.length >= MAX_SHOWN : this.checked >= MAX_CHECKED
   }
 
   private refuse(line: RefusedLine): void {

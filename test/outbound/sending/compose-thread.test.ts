@@ -61,7 +61,7 @@ t.test('the thread renders what the main thread would, and leaves small template
   t.strictSame(renderSmallTemplate(parsed, { a: 'x', b: 'y' }, ''), renderTemplate(parsed, { a: 'x', b: 'y' }, ''))
   t.throws(() => renderSmallTemplate(parsed, {}, ''), /no value for: a, b/)
   const html = '<p>{{name}}</p>{{other}}'
-  const preview = await thread.preview({
+  const preview = await thread.preview('ws_1', {
     ...{ words: { id: '', subject: 's', html, text: null }, data: { name: 'A' } },
     unsubscribeUrl: '',
   })
@@ -144,4 +144,39 @@ t.test('long lines of a large message are wrapped there as here', async (t) => {
   t.ok(here !== null && there?.equals(here))
   const sealed = Buffer.from(`Content-Type: application/pkcs7-mime\r\n\r\n${'x'.repeat(200_000)}\r\n`)
   t.equal(await new LineWrapper(thread).wrap(sealed, 998), null)
+})
+
+t.test('mail waits for one compilation, and owners take turns at theirs', async (t) => {
+  const thread = new ComposeThread((workspaceId) => (workspaceId === 'ws_3' ? 'ws_1' : workspaceId))
+  t.teardown(() => thread.stop())
+  const done: string[] = []
+  const blocks = { type: 'doc', content: [{ type: 'divider' }] }
+  const compile = async (workspaceId: string): Promise<void> => {
+    await thread.compileBlocks(workspaceId, blocks)
+    done.push(workspaceId)
+  }
+  const preview = async (workspaceId: string): Promise<void> => {
+    const words = { id: '', subject: 's', html: '<p>', text: null }
+    await thread.preview(workspaceId, { words, data: {}, unsubscribeUrl: '' })
+    done.push(workspaceId)
+  }
+  const compose = async (): Promise<void> => {
+    const job = { email, hostname: 'mail.test', unsubscribe: null, base, publicUrl: base }
+    await thread.compose({ content: small, ...job })
+    done.push('mail')
+  }
+  const ofFirst = [
+    compile('ws_1'),
+    compile('ws_3'),
+    preview('ws_1'),
+    ...Array.from({ length: 6 }, () => compile('ws_1')),
+  ]
+  await t.rejects(
+    compile('ws_3'),
+    { name: 'Refusal', kind: 'unavailable', details: { retry_after: 1 } },
+    'eight of the owner wait already',
+  )
+  await Promise.all([...ofFirst, compile('ws_2'), compose()])
+  t.same(done.slice(0, 5), ['ws_1', 'mail', 'ws_3', 'ws_2', 'ws_1'])
+  t.equal(done.length, 11)
 })

@@ -1,4 +1,5 @@
 /** What became of the newest mail, by provider and reason, with a bounded number of events. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { recordEvent } from '../../../src/records/events/event-log.js'
 import { countRecentOutcomes } from '../../../src/records/events/recent-outcomes.js'
@@ -82,4 +83,43 @@ t.test('of much mail the newest counts, and nothing older of any kind', async (t
   )
   t.equal(found.providers.length, 13)
   t.match(found.providers.at(-1), { name: 'other domains' })
+})
+
+t.test('few events are parsed in one turn, and deliveries only if a filter needs their data', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const tags = { kind: 'x'.repeat(2_000) }
+  await database.commit(
+    Array.from({ length: 300 }, (_, place) => bounced(`r${place}@b.test`, FIRST + place, 'bad-mailbox', tags)),
+  )
+  await database.commit(Array.from({ length: 300 }, (_, place) => delivered(`r${place}@b.test`, FIRST + place)))
+  const parsed: number[] = [0]
+  const { parse } = JSON
+  t.teardown(() => {
+    JSON.parse = parse
+  })
+  JSON.parse = (text: string, ...more) => {
+    if (text.includes('"email_id"')) parsed.push((parsed.pop() ?? 0) + 1)
+    return parse(text, ...more)
+  }
+  const window = { start: FIRST, end: FIRST + 10_000 }
+  const count = async (domain: string | undefined): Promise<{ most: number; total: number }> => {
+    const counting = countRecentOutcomes(database.read, { workspaceId: 'ws_1', domain, tag: undefined, window })
+    parsed.splice(0, parsed.length, 0)
+    let isDone = false
+    const done = counting.finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      parsed.push(0)
+      await nextTurn()
+    }
+    t.match((await done).providers, [{ bounced: 300, delivered: 300 }])
+    return { most: Math.max(...parsed), total: parsed.reduce((sum, one) => sum + one, 0) }
+  }
+  const plain = await count(undefined)
+  t.ok(plain.most <= 40, `${plain.most} events in one turn`)
+  t.equal(plain.total, 300, 'only those of bounces')
+  const filtered = await count('a.test')
+  t.ok(filtered.most <= 40, `${filtered.most} events in one turn`)
+  t.equal(filtered.total, 600)
 })

@@ -18,6 +18,8 @@ export interface RefusedSummary {
 /** Lines that a summary lists: a file may have a hundred thousand faults. */
 export const MAX_LISTED = 100
 
+/** Copies no list if the summary has all lines that it lists. */
 export function addRefusedLines({ refused, refusals }: RefusedSummary, more: readonly RefusedLine[]): RefusedSummary {
+  if (more.length === 0 || refusals.length >= MAX_LISTED) return { refused: refused + more.length, refusals }
   return { refused: refused + more.length, refusals: [...refusals, ...more.slice(0, MAX_LISTED - refusals.length)] }
 }

@@ -10,7 +10,7 @@ import { type Route, route, uploadRoute } from '../http/route/route.js'
 import { contactReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
 import { booleanText, isTrue, layoutFields, leaveOut, toLayout } from './import-layout.js'
-import { previewRoute } from './import-preview.js'
+import { type PreviewRouteDeps, previewRoute } from './import-preview.js'
 
 const importQuery = z.strictObject({
   resubscribe: booleanText.default('false').transform(isTrue).meta({
@@ -22,7 +22,7 @@ const importQuery = z.strictObject({
 
 const tag = 'Audiences'
 
-export function audienceFileRoutes(deps: ImportRouteDeps): readonly Route[] {
+export function audienceFileRoutes(deps: PreviewRouteDeps): readonly Route[] {
   return [importRoute(deps), previewRoute(deps), exportRoute(deps)]
 }
 

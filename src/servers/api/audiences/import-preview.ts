@@ -1,5 +1,8 @@
 /** POST /v1/audiences/:id/import/preview: what an import of a file would do, without importing it. */
 import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { OwnerTurns } from '../../../base/platform/owner-turns.js'
+import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import {
   type ContactPreview,
@@ -52,7 +55,19 @@ const preview = z
   })
   .meta({ id: 'ContactImportPreview' })
 
-export function previewRoute({ read, files }: ImportRouteDeps): Route {
+export interface PreviewRouteDeps extends ImportRouteDeps {
+  readonly workspaces: Pick<WorkspaceDirectory, 'ownerOf'>
+}
+
+/** Previews of all owners together, and those that wait with their files in memory, of all and of one owner. */
+const limits = { together: 3, maxWaiting: 60, maxWaitingOfOwner: 4 }
+
+export function previewRoute({ read, files, workspaces }: PreviewRouteDeps): Route {
+  const turns = new OwnerTurns({
+    ...limits,
+    buildRefusal: () =>
+      new Refusal('unavailable', 'too many files are being previewed, try again later', { retry_after: 2 }),
+  })
   return uploadRoute({
     method: 'POST',
     path: '/audiences/:id/import/preview',
@@ -70,8 +85,9 @@ export function previewRoute({ read, files }: ImportRouteDeps): Route {
     refusals: ['audience_not_found', 'payload_too_large'],
     run: async ({ principal: { workspaceId }, params: { id = '' }, query: layout, body: file }) => {
       await requireAudience(read, workspaceId, id)
+      // The file is complete before it waits, so that a slow client holds no turn.
       const found = await withFileInMemory(file, files, workspaceId, (bytes) =>
-        previewContacts(bytes, toLooseLayout(layout)),
+        turns.run(workspaces.ownerOf(workspaceId), () => previewContacts(bytes, toLooseLayout(layout))),
       )
       return json(200, toResource(found))
     },

@@ -72,7 +72,8 @@ function createRoute(deps: BroadcastActDeps): Route {
       const { workspaceId } = principal
       const at = parseStart(body.scheduled_at, now)
       if (body.send === true) requireDiskSpace(deps)
-      const draft = await createDraft(deps, workspaceId, toDraft(body, await compileSource(deps.blocks, body)), now)
+      const source = await compileSource(deps.blocks, workspaceId, body)
+      const draft = await createDraft(deps, workspaceId, toDraft(body, source), now)
       if (body.send !== true) return json(201, await toBroadcastRecord(deps.read, draft))
       const { id } = draft
       try {

@@ -4,7 +4,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { listBroadcasts, requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import type { BroadcastRef } from '../../../outbound/broadcasts/broadcast-records.js'
 import { deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
-import { updateDraft } from '../../../outbound/broadcasts/draft.js'
+import { requireDraft, updateDraft } from '../../../outbound/broadcasts/draft.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { type BlockCompiler, compileSource } from '../content/blocks-field.js'
 import { json } from '../http/answer.js'
@@ -82,8 +82,10 @@ function patchRoute(deps: BroadcastRouteDeps): Route {
     ],
     run: async (call) => {
       const { body, now } = call
-      const change = toDraftChange(body, await compileSource(deps.blocks, body))
-      const changed = await updateDraft(deps, broadcastRefOf(call), change, now, body.if_updated_at)
+      const ref = broadcastRefOf(call)
+      await requireDraft(deps.read, ref, body.if_updated_at)
+      const change = toDraftChange(body, await compileSource(deps.blocks, ref.workspaceId, body))
+      const changed = await updateDraft(deps, ref, change, now, body.if_updated_at)
       return json(200, await toBroadcastRecord(deps.read, changed))
     },
   })

@@ -55,7 +55,7 @@ export const ifUpdatedAt = timestamp.optional().meta({
 })
 
 export interface BlockCompiler {
-  compileBlocks(given: unknown): Promise<CompiledBlocks>
+  compileBlocks(workspaceId: string, given: unknown): Promise<CompiledBlocks>
 }
 
 interface Source {
@@ -70,10 +70,14 @@ export interface CompiledSource {
 
 /**
  * The columns that the source of a request sets. HTML that is given takes the place of a document, and the reverse.
- * Rejects with the Refusal of `readBlocks`.
+ * Rejects with the refusals of `compileBlocks`.
  */
-export async function compileSource(compiler: BlockCompiler, { html, blocks }: Source): Promise<CompiledSource> {
-  if (blocks !== undefined && blocks !== null) return compiler.compileBlocks(blocks)
+export async function compileSource(
+  compiler: BlockCompiler,
+  workspaceId: string,
+  { html, blocks }: Source,
+): Promise<CompiledSource> {
+  if (blocks !== undefined && blocks !== null) return compiler.compileBlocks(workspaceId, blocks)
   return { html, blocks: html === undefined ? blocks : null }
 }
 

@@ -103,8 +103,15 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
     refusals: ['payload_too_large'],
     run: async ({ principal: { workspaceId }, body }) => {
       const { subject, template_data: data } = body
+<<<<<<< HEAD
       const { html = null } = await compileSource(composing, body)
       const { text } = body
+=======
+      const { html: source = null } = await compileSource(composing, workspaceId, body)
+      const { html, text } = body.footer
+        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, workspaceId))
+        : { html: source, text: body.text }
+>>>>>>> part-mendb
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
@@ -113,7 +120,7 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
       const words = { id: '', subject, html, text }
       const rendered =
         size > LONG_BODY
-          ? await composing.preview({ words, data, unsubscribeUrl })
+          ? await composing.preview(workspaceId, { words, data, unsubscribeUrl })
           : renderPreview(parseTemplate(words), data, unsubscribeUrl)
       const bodies = body.footer
         ? addFooters(rendered, { sources: words, url: unsubscribeUrl, footer: await readMailFooter(read, workspaceId) })
@@ -138,6 +145,7 @@ function compileRoute(composing: ComposeThread): Route {
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'The HTML.', schema: compiled } },
     refusals: [],
-    run: async ({ body: { blocks } }) => json(200, { html: (await composing.compileBlocks(blocks)).html }),
+    run: async ({ principal: { workspaceId }, body: { blocks } }) =>
+      json(200, { html: (await composing.compileBlocks(workspaceId, blocks)).html }),
   })
 }

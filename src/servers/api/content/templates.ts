@@ -13,7 +13,12 @@ import { MAX_ID } from '../../../base/storage/db/paging.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
-import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../../workspaces/content/change-template.js'
+import {
+  changeTemplate,
+  checkUnchanged,
+  createTemplate,
+  MAX_TEMPLATE_BYTES,
+} from '../../../workspaces/content/change-template.js'
 import { renderSmallTemplate } from '../../../workspaces/content/render-template.js'
 import type { TemplateCache } from '../../../workspaces/content/template-cache.js'
 import { MAX_PLACES } from '../../../workspaces/content/template-text.js'
@@ -76,7 +81,7 @@ function createRoute(deps: TemplateRouteDeps): Route {
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
     refusals: ['conflict'],
     run: async ({ principal: { workspaceId }, body, now }) => {
-      const { html = null, blocks = null } = await compileSource(deps.composing, body)
+      const { html = null, blocks = null } = await compileSource(deps.composing, workspaceId, body)
       const content = { ...body, html, blocks }
       return json(201, toCreatedTemplate(await createTemplate(deps, workspaceId, content, now)))
     },
@@ -160,7 +165,10 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     run: async (call) => {
       const place = await templateKeyOf(deps.read, call)
       const { if_updated_at: expected, ...change } = call.body
-      const source = await compileSource(deps.composing, change)
+      const [known] = await templateById(deps.read, place)
+      if (known === undefined) throw templateNotFound(place.id)
+      checkUnchanged(known.updated_at, expected)
+      const source = await compileSource(deps.composing, place.workspaceId, change)
       const row = await changeTemplate(deps, place, { ...change, ...source }, call.now, expected)
       deps.templates.forget(place.workspaceId, place.id)
       if (row === null) throw templateNotFound(place.id)

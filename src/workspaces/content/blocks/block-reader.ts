@@ -1,6 +1,7 @@
 /**
- * Reads the nodes of a document that a client sends, and bounds them: it counts nodes, blocks and characters while it
- * reads, and stops at the first fault. So it takes linear time in what it accepts, and a constant time after it.
+ * Reads the nodes of a document that a client sends. It counts nodes, blocks and characters while it reads, and stops at
+ * the first fault, so it reads no more nodes than a mail may have. Keys and values that it does not know end it too. What
+ * precedes it, the parsing of the JSON, has only the limit of the request's body.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'

@@ -1,5 +1,6 @@
 /** Imports whose columns the request names, and the preview that shows what an import would do. */
 import t from 'tap'
+import { OwnerTurns } from '../../../../src/base/platform/owner-turns.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { fileForm } from '../../../helpers/http/multipart.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'
@@ -49,6 +50,40 @@ t.test('a preview shows columns, rows, faults and hints, and stores nothing', as
   t.match(plain.json(), { header: false, total: 14, problem: null, columns: [{ title: null, field: 'email' }] })
   t.equal(plain.json<Preview>().rows.length, 10)
   t.equal((await upload(app, 'unknown/import/preview', many)).status, 404)
+})
+
+t.test('an owner has one preview at a time, and four that wait', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const gate = Promise.withResolvers<void>()
+  const { run } = OwnerTurns.prototype
+  t.teardown(() => {
+    OwnerTurns.prototype.run = run
+  })
+  const owners = new Set<string>()
+  let [running, most] = [0, 0]
+  OwnerTurns.prototype.run = async function <Value>(owner: string, work: () => Promise<Value>): Promise<Value> {
+    const results: Value[] = []
+    owners.add(owner)
+    await run.call(this, owner, async () => {
+      running += 1
+      most = Math.max(most, running)
+      await gate.promise
+      results.push(await work())
+      running -= 1
+    })
+    const [result] = results
+    if (result === undefined) throw new Error('the work was not done')
+    return result
+  }
+  const previews = Array.from({ length: 6 }, () => upload(app, `${id}/import/preview`, 'email\na@b.test\n'))
+  const first = await Promise.race(previews)
+  t.equal(first.status, 503, first.text)
+  gate.resolve()
+  const statuses = (await Promise.all(previews)).map(({ status }) => status)
+  t.same(statuses.toSorted(), [200, 200, 200, 200, 200, 503])
+  t.equal(most, 1)
+  t.equal(owners.size, 1)
 })
 
 t.test('a file that no import takes says what to do', async (t) => {

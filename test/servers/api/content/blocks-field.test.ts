@@ -1,5 +1,6 @@
 /** Mails in blocks over the interface: their HTML, the two sources, changes that overtake each other, previews. */
 import t from 'tap'
+import { ComposeThread } from '../../../../src/outbound/sending/compose-thread.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../../../helpers/http/browser-client.js'
 
@@ -63,6 +64,20 @@ for (const [what, { path, body }] of Object.entries(paths)) {
     t.equal((await change({})).status, 200)
   })
 }
+
+t.test('nothing is compiled for what cannot be changed', async (t) => {
+  const compile = t.capture(ComposeThread.prototype, 'compileBlocks', ComposeThread.prototype.compileBlocks)
+  for (const { path } of Object.values(paths)) {
+    const [first] = (await app.rest('GET', path)).json<{ data: Stored[] }>().data
+    const change = (id = '', more: object = {}) =>
+      app.rest('PATCH', `${path}/${id}`, { body: { blocks: blocksOf('x'), ...more } })
+    t.equal((await change('unknown')).status, 404)
+    t.equal((await change(first?.id, { if_updated_at: '2020-01-01T00:00:00.000Z' })).status, 409)
+    t.equal(compile().length, 0)
+    t.equal((await change(first?.id)).status, 200)
+    t.equal(compile().length, 1)
+  }
+})
 
 t.test('a template replaces the blocks of a draft', async (t) => {
   const [draft] = (await app.rest('GET', paths.broadcast.path)).json<{ data: Stored[] }>().data

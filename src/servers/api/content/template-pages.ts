@@ -103,15 +103,8 @@ function previewRoute(read: Read, unsubscribeUrl: string, composing: ComposeThre
     refusals: ['payload_too_large'],
     run: async ({ principal: { workspaceId }, body }) => {
       const { subject, template_data: data } = body
-<<<<<<< HEAD
-      const { html = null } = await compileSource(composing, body)
+      const { html = null } = await compileSource(composing, workspaceId, body)
       const { text } = body
-=======
-      const { html: source = null } = await compileSource(composing, workspaceId, body)
-      const { html, text } = body.footer
-        ? addFooters({ html: source, text: body.text }, await readMailFooter(read, workspaceId))
-        : { html: source, text: body.text }
->>>>>>> part-mendb
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`

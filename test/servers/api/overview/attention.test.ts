@@ -70,7 +70,9 @@ t.test('those who act for the operator see what of the service needs attention, 
   t.match((await list()).at(-1), { key: 'checks', severity: 'unanswered' })
   const { commit, node } = app.daemon.database
   await app.rest('POST', '/v1/domains', { body: { domain: 'shop.test' } })
-  await commit([{ sql: `update domains set status = 'failed', verified_at = 1 where domain = 'shop.test'`, parameters: [] }])
+  await commit([
+    { sql: `update domains set status = 'failed', verified_at = 1 where domain = 'shop.test'`, parameters: [] },
+  ])
   const at = app.now()
   const finding = { check: 'domains', subject: 'shop.test', state: 'warn', text: 'x', remedy: ['y'] } as const
   await commit([

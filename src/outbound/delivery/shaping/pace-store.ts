@@ -47,14 +47,13 @@ export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-/** Reads those of the providers alone, newest first. */
+/** Reads those of the providers alone, in no order. */
 export const pacesOfProviders = prepareRead<{ providers: Json<readonly string[]>; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('provider_paces')
     .select(columns)
     .where('reset', '=', sql.lit(0))
     .where(isInJsonList('provider', slot('providers')))
-    .orderBy('updated_at', 'desc')
     .limit(slot('limit')),
 )
 

@@ -90,7 +90,9 @@ export function domainPaceRoute(deps: DomainPaceDeps): Route {
 
 /** Those of hosts that are no provider's tell where other workspaces send, so they are left out. */
 async function listLimits(read: Read, now: number): Promise<z.output<typeof pace>['providers']> {
-  return (await pacesOfProviders(read, { providers: toJson(providerGroups), limit: MAX_LISTED })).flatMap((row) => {
+  const rows = await pacesOfProviders(read, { providers: toJson(providerGroups), limit: MAX_LISTED })
+  const newestFirst = rows.toSorted((one, other) => other.updated_at - one.updated_at)
+  return newestFirst.flatMap((row) => {
     const { name, state, rate, until } = viewPace(row, now)
     return state === 'open' ? [] : [{ name, state, refusal: row.pause_kind, rate, until }]
   })

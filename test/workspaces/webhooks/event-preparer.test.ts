@@ -21,7 +21,10 @@ async function setUp(t: Test): Promise<Place> {
   const [workspace_id, id] = ['ws_1', 'wh_1']
   await database.commit([
     await row('webhooks', { id, workspace_id, events: '[]' }),
-    await row('emails', { id: 'e1', workspace_id, message_id: '<1@a.test>', subject: 'hi', from_email: 'app@a.test' }),
+    await row('emails', {
+      ...{ id: 'e1', workspace_id, message_id: '<1@a.test>', subject: 'hi' },
+      ...{ from_email: 'app@a.test', to_emails: toJson(['bob@b.test']) },
+    }),
   ])
   const webhook = await webhookById(database.read, { workspaceId: workspace_id, id })
   if (webhook === undefined) throw new Error('no webhook')
@@ -38,7 +41,13 @@ const received = eventOf('email.received', { inbound_email_id: 'in_1', attachmen
 t.test('a format of another service gets what only the record of the email has', async (t) => {
   const { preparer, webhookOf } = await setUp(t)
   const delivered = eventOf('email.delivered', { email_id: 'e1' })
-  const email = { message_id: '<1@a.test>', subject: 'hi', from_email: 'app@a.test', tags: [] }
+  const email = {
+    message_id: '<1@a.test>',
+    subject: 'hi',
+    from_email: 'app@a.test',
+    tags: [],
+    to_emails: ['bob@b.test'],
+  }
   t.match(await preparer.prepare(webhookOf('mailgun'), delivered), { kind: 'prepared', event: delivered, email })
   t.match(await preparer.prepare(webhookOf('posthorn'), delivered), { kind: 'prepared', event: delivered, email: null })
   const gone = eventOf('email.delivered', { email_id: 'e2' })

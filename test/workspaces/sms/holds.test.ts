@@ -35,7 +35,7 @@ t.test('holds in force are listed, and released by prefix and workspace', async 
     (await listHolds(read, now)).map((row) => `${row.workspace_id} ${row.prefix}`)
   t.strictSame(await listed(noon + 3), ['a +43664', 'a +43660', 'b +43660', 'c +43660'])
   t.strictSame(await listed(noon + HOUR), ['a +43660', 'b +43660', 'c +43660'], 'the first has ended')
-  t.strictSame(await holdsOfWorkspace(read, { workspaceId: 'a', now: noon + 3, limit: 9 }), [
+  t.match(await holdsOfWorkspace(read, { workspaceId: 'a', now: noon + 3, limit: 9 }), [
     { prefix: '+43660', until_at: noon + 1 + HOUR },
     { prefix: '+43664', until_at: noon + HOUR },
   ])

@@ -83,7 +83,7 @@ interface RecentOutcomes {
   readonly since: number | null
   /** Those with most mail first. */
   readonly providers: readonly (Counts & { readonly name: string })[]
-  /** Of bounces and failures, the most frequent first. */
+  /** The reasons of bounces and failures, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly text: string; readonly count: number }[]
 }
 

@@ -39,7 +39,7 @@ export interface LinkRecipient {
   readonly scope: 'mail' | 'broadcasts'
   readonly isUnsubscribed: boolean
   readonly canUndo: boolean
-  /** That in which the workspace writes to its recipients. */
+  /** The workspace writes to its recipients in it. */
   readonly language: Language
 }
 

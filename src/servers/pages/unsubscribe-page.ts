@@ -25,7 +25,7 @@ interface Recipient {
   /** What the link ends: all mail of an organization, or its broadcasts to a list. */
   readonly scope: 'mail' | 'broadcasts'
   readonly canUndo: boolean
-  /** That of the workspace. */
+  /** It is that of the workspace. */
   readonly language: Language
 }
 

@@ -95,7 +95,7 @@ function saveBlob(blob: Blob, name: string): void {
 
 export interface PlainRequest {
   readonly method: string
-  /** With the query. */
+  /** It includes the query. */
   readonly path: `/v1/${string}`
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | FormData | null

@@ -18,7 +18,7 @@ export interface WorkspacesTable {
   icon_url: string | null
   plan: string
   created_at: Timestamp
-  /** That of the footer of broadcasts and of the page on which recipients unsubscribe. */
+  /** The footer of broadcasts and the page on which recipients unsubscribe are in it. */
   language: Generated<Language>
   /** What the footer of broadcasts ends with, perhaps in several lines. */
   postal_address: Generated<string | null>

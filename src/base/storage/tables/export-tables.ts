@@ -39,7 +39,7 @@ export interface ExportsTable {
   finished_at: Timestamp | null
   /** The broadcast whose recipients it has. Null for the other types. */
   broadcast_id: string | null
-  /** Which of them it has. Null if it has all. */
+  /** The part of them that it has. Null if it has all. */
   outcome: RecipientOutcome | null
 }
 

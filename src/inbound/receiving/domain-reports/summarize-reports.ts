@@ -43,7 +43,7 @@ interface ShownSessions {
 
 /** What the counted reports say about one day in UTC: the one on which their time begins. */
 interface OfDay {
-  /** As `2026-11-02`. */
+  /** The form is `2026-11-02`. */
   readonly date: string
 }
 
@@ -63,7 +63,7 @@ export interface ReportSummary {
     /** `domain` is the one that DKIM or SPF authenticated. Null if none was. */
     readonly authenticated: readonly (ShownCounts & { readonly domain: string | null })[]
     readonly reporters: readonly (ShownCounts & OfReporter)[]
-    /** In their order. Days without reports are left out. */
+    /** They are in order. Days without reports are left out. */
     readonly days: readonly (ShownCounts & OfDay)[]
     /** Reports that are not counted above. */
     readonly uncounted: ShownCounts & { readonly reports: number }

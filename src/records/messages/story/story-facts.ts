@@ -33,7 +33,7 @@ export interface StoryFacts {
   readonly suppressions: ReadonlyMap<string, KnownSuppression> | null
 }
 
-/** For a story that is told from the record alone. */
+/** A story with these is told from the record alone. */
 export const noFacts: StoryFacts = { events: [], suppressions: null }
 
 /** The types of events that attempts do not tell. */

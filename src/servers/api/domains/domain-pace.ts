@@ -58,7 +58,7 @@ const pace = z
 
 interface DomainPaceDeps {
   readonly read: Read
-  /** Of now: a reload may change them. */
+  /** They are those of now: a reload may change them. */
   readonly settings: () => Pick<Config, 'outbound'>
 }
 

@@ -11,7 +11,7 @@ interface Parameter {
 }
 
 export interface Operation {
-  /** In upper case. */
+  /** It is in upper case. */
   readonly method: string
   /** `/v1/domains/{id}`. */
   readonly path: string

@@ -190,8 +190,11 @@ export class Membership implements NodeState {
 
   /** Nothing of this process counts any more if commits are lost: it is to begin anew. */
   private async noteLoss(loss: 'found' | 'told'): Promise<void> {
-    const { commit, name, onLoss } = this.deps
-    if (loss === 'found') await commit([countLoss(name)], ofNode).catch(() => undefined)
+    const { commit, name, log, onLoss } = this.deps
+    if (loss === 'found') {
+      const telling = commit([countLoss(name)], ofNode)
+      await telling.catch((err: unknown) => log.warn({ err }, 'the other nodes could not be told of lost commits'))
+    }
     onLoss()
   }
 

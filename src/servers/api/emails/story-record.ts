@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { type EmailDetails, readEmailDetails } from '../../../records/messages/email-details.js'
-import type { Viewer } from '../../../records/messages/email-resource.js'
+import { requireVisibleEmail, type Viewer } from '../../../records/messages/email-resource.js'
 import { readStoryFacts } from '../../../records/messages/story/story-facts.js'
 import { storyLines } from '../../../records/messages/story/story-lines.js'
 import { type RecipientStory, type StoryStep, tellStory } from '../../../records/messages/story/tell-story.js'
@@ -83,12 +83,13 @@ interface ReadStory {
 }
 
 /** `viewer`: one who may only see emails of its own key does not see the suppression list either. */
-export async function readStory(read: Read, { workspaceId, ownKey }: Viewer, id: string): Promise<ReadStory> {
+export async function readStory(read: Read, viewer: Viewer, id: string): Promise<ReadStory> {
+  const { workspace_id: workspaceId } = await requireVisibleEmail(read, viewer, id)
   const found = await readEmailDetails(read, { workspaceId, id })
   if (found === null) throw notFound('email-not-found', 'email', id)
   const details = withoutAddresses(found)
   const facts = await readStoryFacts(read, workspaceId, details)
-  const stories = tellStory(details, ownKey === null ? facts : { ...facts, suppressions: null })
+  const stories = tellStory(details, viewer.ownKey === null ? facts : { ...facts, suppressions: null })
   return { details, recipients: stories, text: storyLines(details, { stories }).join('\n') }
 }
 

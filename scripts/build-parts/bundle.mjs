@@ -43,7 +43,9 @@ export async function bundleProgram(folder, { programs = ['main'] } = {}) {
 async function findEntries(programs) {
   const names = (await readdir('src', { recursive: true })).filter((name) => /(?<!\.d)\.ts$/.test(name))
   const sources = names.filter((name) => !name.startsWith('ui/')).map((name) => `src/${name}`)
-  const entries = await Promise.all(sources.sort().map(async (source) => ((await isEntry(source, programs)) ? [source] : [])))
+  const entries = await Promise.all(
+    sources.sort().map(async (source) => ((await isEntry(source, programs)) ? [source] : [])),
+  )
   return Object.fromEntries(entries.flat().map((source) => [source.replace(/\.ts$/, ''), source]))
 }
 
@@ -62,6 +64,8 @@ const placesOfSources = {
     return { code: code.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`), map: null }
   },
   renderChunk(code, { fileName }) {
-    return code.includes(WAY_UP) ? { code: code.replaceAll(WAY_UP, `${relative(dirname(fileName), '.')}/`), map: null } : null
+    return code.includes(WAY_UP)
+      ? { code: code.replaceAll(WAY_UP, `${relative(dirname(fileName), '.')}/`), map: null }
+      : null
   },
 }

@@ -14,7 +14,7 @@ import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
 import { readOptions } from './options.mjs'
 import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
-import { engines, posthorn } from './posthorn.mjs'
+import { buildsBeside, engines, posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
 import { measureWebhooks } from './webhooks.mjs'
@@ -31,7 +31,9 @@ if (options.installPeers) installPeers()
 const folder = mkdtempSync(join(options.disk, '.bench-'))
 const missing = peersMissing()
 if (missing !== null) console.log(`Posthorn alone: ${missing}`)
-const { messages = 5000, rounds = 3, warmUp, storage } = options
+const { messages = 5000, rounds = 3, warmUp, storage, build } = options
+/** Both are ours, with `--storage postgres` or `--build`; else null. */
+const own = build !== undefined ? buildsBeside(build) : storage === 'postgres' ? engines : null
 const common = { folder, messages, rounds, warmUp }
 
 const run = {
@@ -59,8 +61,8 @@ const run = {
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
       ]
-      const both = engines.map((side) => ({ name: side.name, measure: () => measureRest(side, how) }))
-      const [sides, beside] = storage === 'sqlite' ? [alone, ', beside our own SMTP'] : [both, '']
+      const both = own?.map((side) => ({ name: side.name, measure: () => measureRest(side, how) }))
+      const [sides, beside] = own === null ? [alone, ', beside our own SMTP'] : [both, '']
       const title = `POST /v1/emails, ${sessions} kept connections, about 4096 octets${beside}`
       results.push(await compare(title, sides, rounds))
     }
@@ -93,9 +95,9 @@ function writeDown() {
   writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`)
 }
 
-/** Ours first; the other one only where its programs are installed. With `--storage postgres` both are ours. */
+/** Ours first; the other one only where its programs are installed. */
 function sidesOf(sides, measure) {
-  const present = storage === 'postgres' ? engines : missing === null ? sides : sides.slice(0, 1)
+  const present = own ?? (missing === null ? sides : sides.slice(0, 1))
   return present.map((side) => ({ name: side.name, measure: () => measure(side) }))
 }
 

@@ -7,7 +7,7 @@ const kinds = ['accept', 'relay', 'rest', 'queue', 'inbound', 'api', 'broadcast'
 const texts = {
   ...{ messages: undefined, 'warm-up': '3000', rounds: undefined, sizes: undefined, sessions: '1,10,50' },
   ...{ 'new-sessions': '10', depths: '1000,100000,1000000', events: '50000', scale: '1' },
-  ...{ 'inbound-sessions': '10', disk: undefined, json: undefined, storage: 'sqlite' },
+  ...{ 'inbound-sessions': '10', disk: undefined, json: undefined, storage: 'sqlite', build: undefined },
 }
 
 /** What was not given is absent. Throws a TypeError that names the fault. */
@@ -35,6 +35,7 @@ export function readOptions(words) {
     scale: share(values.scale),
     inboundSessions: count(values['inbound-sessions']),
     storage: engine(values.storage),
+    build: given((text) => resolve(from, text), values.build),
     disk: resolve(values.disk === undefined ? '.' : from, values.disk ?? '.'),
     json: resolve(values.json === undefined ? '.' : from, values.json ?? 'bench-results.json'),
   }

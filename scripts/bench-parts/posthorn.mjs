@@ -1,7 +1,8 @@
 // Posthorn as one side of a comparison: the real daemon, with a DKIM key and no special mode.
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { bundleProgram } from '../build-parts/bundle.mjs'
 import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
 import { listening } from '../lib/processes.mjs'
 
@@ -12,15 +13,23 @@ export const engines = [
   { name: 'with SQLite', start },
 ]
 
+/** This build and one in another folder, each with a file for each module, for a comparison. */
+export function buildsBeside(build) {
+  return [
+    { name: 'this build', start: (how) => start({ ...how, build: '.' }) },
+    { name: basename(build), start: (how) => start({ ...how, build }) },
+  ]
+}
+
 /** Flags of Node.js, from BENCH_NODE_FLAGS. */
 export const nodeFlags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
 
 /**
  * `routes`: more domains with the address and port of their host. `settings`: more sections of
  * the configuration. `prepare`: changes the database before the daemon opens it. `storage`: "postgres" starts a server for the
- * data.
+ * data. `build`: the folder of another build than the bundle of this one.
  */
-async function start({ folder, sink, deliver, routes = {}, settings = {}, prepare, storage }) {
+async function start({ folder, sink, deliver, routes = {}, settings = {}, prepare, storage, build }) {
   const home = mkdtempSync(join(folder, 'posthorn-'))
   const outbound = {
     routes: { 'sink.test': `127.0.0.1:${sink}`, ...routes },
@@ -31,6 +40,7 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
   const made = await setUpDaemon({
     ...{ folder: home, domain: 'bench.test', settings: { outbound, ...settings } },
     storage: server.url,
+    build: build ?? (await bundleOnce()),
   })
   await prepare?.(made)
   let daemon = made.start({ flags: nodeFlags })
@@ -62,4 +72,21 @@ export async function startStorage(home, storage) {
   const server = await PostgresServer.start({ folder: join(home, 'postgres'), isDurable: true })
   await server.createDatabase('bench')
   return { url: server.urlOf('bench'), pids: () => [server.pid], stop: () => server.stop() }
+}
+
+const bundled = 'dist/bundled'
+let bundling
+
+/** Lays the program as packages have it. */
+function bundleOnce() {
+  bundling ??= layBundle()
+  return bundling
+}
+
+async function layBundle() {
+  await bundleProgram(join(bundled, 'dist'))
+  copyFileSync('package.json', join(bundled, 'package.json'))
+  const dashboard = join(bundled, 'dist/ui')
+  if (!existsSync(dashboard)) symlinkSync(resolve('dist/ui'), dashboard)
+  return bundled
 }

@@ -1,6 +1,6 @@
 /**
- * The packages that the program loads: what package.json's dependencies reach in package-lock.json, without what a
- * package needs for its own compilation only.
+ * The packages that the program loads from node_modules/: what the named dependencies reach in package-lock.json, without
+ * what a package needs for its own compilation only.
  */
 import { existsSync, readFileSync } from 'node:fs'
 
@@ -8,10 +8,10 @@ import { existsSync, readFileSync } from 'node:fs'
 const forCompilationOnly = { 'better-sqlite3': ['node-addon-api'] }
 
 /** Folders below node_modules/, sorted. */
-export function findPackages() {
+export function findPackages(names) {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
   const found = new Set()
-  const queue = Object.keys(packages[''].dependencies).map((name) => ({ name, from: '' }))
+  const queue = names.map((name) => ({ name, from: '' }))
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { name, from, optional } = next
     const folder = findFolder(packages, name, from)

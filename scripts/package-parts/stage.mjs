@@ -1,5 +1,5 @@
 /**
- * Lays the program of a release into a folder: compiled code, the dashboard, packages, units, documents, manual page and completions.
+ * Lays the program of a release into a folder: the bundled code, the dashboard, packages with binaries, units, documents, manual page and completions.
  *
  *   node stage.mjs --to DIR --version V --node DIR
  *
@@ -10,6 +10,7 @@ import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readF
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { bundleProgram, separatePackages } from '../build-parts/bundle.mjs'
 import { findPackages } from './packages.mjs'
 
 const text = { type: 'string' }
@@ -21,27 +22,22 @@ const lib = join(to, 'lib')
 const unused = /(?:\.map|\.d\.[cm]?ts|\.tsbuildinfo)$/
 const sqliteBinary = `linux-${process.arch}.node`
 
-copyCode()
+await copyCode()
 copyPackages()
 copyRest()
 copyNode()
 writeShare()
 setModes(to)
 
-/** Compiled files whose source is there: the build does not remove those of deleted sources. The quickstart is for clones. */
-function copyCode() {
-  const sources = filesBelow('src').filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-  for (const source of sources.filter((file) => !/^src\/(?:ui|sandbox)\//.test(file))) {
-    const compiled = `dist/${source.replace(/\.ts$/, '.js')}`
-    if (!existsSync(compiled)) throw new Error(`${compiled} is missing: run npm run build`)
-    copy(compiled, join(lib, compiled))
-  }
+/** The program is bundled with its packages. The quickstart is for clones. */
+async function copyCode() {
+  await bundleProgram(join(lib, 'dist'))
   if (!existsSync('dist/ui/index.html')) throw new Error('dist/ui is missing: run scripts/build-ui')
   for (const file of filesBelow('dist/ui')) copy(file, join(lib, file))
 }
 
 function copyPackages() {
-  for (const folder of findPackages()) {
+  for (const folder of findPackages(separatePackages)) {
     for (const file of filesOfPackage(folder)) copy(file, join(lib, file))
   }
 }

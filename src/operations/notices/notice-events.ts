@@ -8,6 +8,7 @@ import { LONE_SLOT } from '../../base/storage/db/node-state.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { readServiceState, replaceServiceState } from '../../base/storage/db/service-state.js'
 import type { Write } from '../../base/storage/db/write.js'
+import { IS_NOTICE } from '../../base/storage/schema/events.js'
 import type { Json, Timestamp } from '../../base/storage/tables/columns.js'
 import type { ChecksFailedData, EventPayloads, SendingData } from '../../records/events/payloads.js'
 import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'
@@ -20,18 +21,6 @@ function keyOf(slot: number): string {
   return slot === LONE_SLOT ? 'notices_cursor' : `notices_cursor_${slot}`
 }
 
-const noticeEventTypes = [
-  'invitation.created',
-  'domain.broken',
-  'domain.failed',
-  'webhook.disabled',
-  'sms.held',
-  'service.checks_failed',
-  'sending.warned',
-  'sending.held',
-  'sending.released',
-] as const
-
 /** A row of the log; its type says what its data is. */
 export type NoticeEvent = { readonly seq: number; readonly workspace_id: string; readonly created_at: Timestamp } & (
   | { readonly type: 'invitation.created'; readonly data: Json<InvitationEventData> }
@@ -43,11 +32,7 @@ export type NoticeEvent = { readonly seq: number; readonly workspace_id: string;
   | { readonly type: 'sending.released'; readonly data: Json<EventPayloads['sending.released']> }
 )
 
-/**
- * These are literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other
- * events.
- */
-const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
+const isNoticeEvent = sql<boolean>`${sql.raw(IS_NOTICE)}`
 
 export const noticeEventsAfter = prepareRead<{ slot: number; seq: number; limit: number }>()(({ db, slot }) =>
   db

@@ -1,5 +1,5 @@
 /**
- * How long the keys of the database can become. PostgreSQL refuses a row if an index would need more than 2,704 bytes of
+ * What a write of a row costs beyond the row, and how long the keys of the database can become. PostgreSQL refuses a row if an index would need more than 2,704 bytes of
  * it, so every text of a key has a bound, or a hash stands for it.
  *
  * The bounds are written here, in bytes of UTF-8, with the place where each is kept. A column that this table does not
@@ -106,4 +106,19 @@ t.test('no key can become longer than PostgreSQL takes into an index', async (t)
     }
   }
   t.ok(keys > 150, String(keys))
+})
+
+t.test('an insert opens no index in memory for the checks of its table', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read } = database
+  for (const table of ['recipients', 'queue', 'attempts', 'events']) {
+    const steps = await read<{ opcode: string }>(`explain insert into ${table} (workspace_id) values (?)`, ['w'])
+    t.same(
+      steps.filter(({ opcode }) => opcode === 'OpenEphemeral'),
+      [],
+      table,
+    )
+  }
+  const lists = await read<{ name: string }>(`select name from sqlite_schema where sql like '%check (% in (%'`, [])
+  t.same(lists, [], 'checks compare, where a list would be such an index')
 })

@@ -71,7 +71,7 @@ export function rowOf(read: Read): RowOf {
 
 async function allowedWords(read: Read, table: string): Promise<Map<string, string>> {
   const [schema] = await read<{ sql: string }>('select sql from sqlite_schema where name = ?', [table])
-  const checks = schema?.sql.matchAll(/check \((\w+) in \('(\w+)'/g) ?? []
+  const checks = schema?.sql.matchAll(/check \((\w+) = '(\w+)'/g) ?? []
   return new Map([...checks].map((check) => [check[1] ?? '', check[2] ?? '']))
 }
 

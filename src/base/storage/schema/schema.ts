@@ -26,6 +26,7 @@ import { spool } from './spool.js'
 import { suppressions } from './suppressions.js'
 import { tracking } from './tracking.js'
 import { transfers } from './transfers.js'
+import { compareInChecks } from './value-lists.js'
 import { webhooks } from './webhooks.js'
 
 /** A trigger follows its table; the tables that it changes may follow it. */
@@ -51,4 +52,4 @@ export const schema: readonly string[] = [
   ...spam,
   ...sms,
   ...changes,
-]
+].map(compareInChecks)

@@ -1,5 +1,5 @@
 /**
- * The plan of each workspace.
+ * The plan of each workspace, and whose workspaces count together.
  *
  * A plan that the configuration no longer has counts as the default plan. The daemon logs such workspaces at its
  * start (`findUnknownPlans`).
@@ -30,9 +30,14 @@ type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 export class WorkspacePlans {
   /** `settings` are validated, so the default plan is configured. */
   constructor(
-    private readonly workspaces: Pick<WorkspaceDirectory, 'planOf'>,
+    private readonly workspaces: Pick<WorkspaceDirectory, 'planOf' | 'ownerOf'>,
     private readonly settings: () => PlansConfig,
   ) {}
+
+  /** See `WorkspaceDirectory`. */
+  ownerOf(workspaceId: string): string {
+    return this.workspaces.ownerOf(workspaceId)
+  }
 
   /** An unknown workspace has the default plan. */
   find(workspaceId: string): Plan {

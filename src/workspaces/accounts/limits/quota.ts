@@ -15,7 +15,6 @@ import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
-import { findOwnerId } from '../workspace/workspaces.js'
 import { FarBounds } from './far-bounds.js'
 import type { Plan, WorkspacePlans } from './plans.js'
 import {
@@ -102,7 +101,7 @@ export class EmailCharger {
   /** Each charge reads `domainEmailsPerDay`. */
   constructor(
     private readonly read: Read,
-    private readonly plans: Pick<WorkspacePlans, 'find'>,
+    private readonly plans: Pick<WorkspacePlans, 'find' | 'ownerOf'>,
     private readonly domainEmailsPerDay: () => number,
   ) {
     this.farBounds = new FarBounds(read)
@@ -112,7 +111,7 @@ export class EmailCharger {
   async charge(emails: readonly Chargeable[], now: number): Promise<Charge> {
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: async () => null }
-    const owner = await findOwnerId(this.read, first.workspaceId)
+    const owner = this.plans.ownerOf(first.workspaceId)
     const quotas = quotasOfPlan(this.plans.find(first.workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
@@ -139,7 +138,7 @@ export class EmailCharger {
    */
   async findBatchRefusal(workspaceId: string, count: number, now: number): Promise<Refusal | null> {
     const quotas = quotasOfPlan(this.plans.find(workspaceId), count)
-    return findFirstRefusal(this.read, await findOwnerId(this.read, workspaceId), quotas, true, now)
+    return findFirstRefusal(this.read, this.plans.ownerOf(workspaceId), quotas, true, now)
   }
 }
 

@@ -10,6 +10,7 @@ import { RateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit
 import { readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
 import { transferOwnership } from '../../../../src/workspaces/accounts/people/members.js'
 import { initOperatorWorkspace } from '../../../../src/workspaces/accounts/workspace/operator-workspace.js'
+import { WorkspaceDirectory } from '../../../../src/workspaces/accounts/workspace/workspace-directory.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 
@@ -42,7 +43,8 @@ for (const [name, kind] of quotas) {
     const { database } = await openOwners(t)
     const { read, commit } = database
     const plan: Plan = { name: 'small', limits: { [name]: 3 } }
-    const charger = new EmailCharger(read, { find: () => plan }, () => 100)
+    const directory = await WorkspaceDirectory.open(read)
+    const charger = new EmailCharger(read, { find: () => plan, ownerOf: directory.ownerOf }, () => 100)
     const send = async (workspaceId: string): Promise<string> => {
       const { writes, findRefusal } = await charger.charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
       return (await tryCommit(commit([...writes]))) ? 'sent' : ((await findRefusal(false))?.kind ?? 'no reason')
@@ -52,8 +54,10 @@ for (const [name, kind] of quotas) {
     t.equal((await charger.findBatchRefusal('ws_2', 1, noon))?.kind, 'insufficient-quota', 'a batch too')
     t.equal(await send('ws_4'), 'sent', 'another owner')
     await commit(closeWorkspace('ws_2', noon))
+    await directory.reload()
     t.equal(await send('ws_3'), kind, 'after one is deleted')
     await commit(transferOwnership({ workspaceId: 'ws_1', ownerId: 'anna', newOwnerId: 'ben' }))
+    await directory.reload()
     t.equal(await send('ws_3'), kind, 'after one is given away')
     t.equal(await send('ws_1'), 'sent', 'which counts with its new owner')
     const shown = await readUsage(read, 'ws_3', plan, noon)
@@ -64,7 +68,8 @@ for (const [name, kind] of quotas) {
 t.test('the day of a sender domain goes on where another workspace of the owner has it', async (t) => {
   const { database } = await openOwners(t)
   const { read, commit } = database
-  const charger = new EmailCharger(read, { find: () => ({ name: 'any', limits: {} }) }, () => 2)
+  const { ownerOf } = await WorkspaceDirectory.open(read)
+  const charger = new EmailCharger(read, { find: () => ({ name: 'any', limits: {} }), ownerOf }, () => 2)
   const send = async (workspaceId: string): Promise<boolean> =>
     tryCommit(commit([...(await charger.charge([{ workspaceId, senderDomain: 'a.test' }], noon)).writes]))
   t.same([await send('ws_1'), await send('ws_1'), await send('ws_2'), await send('ws_4')], [true, true, false, true])

@@ -26,7 +26,7 @@ const shownNames = ['text', 'status', 'broadcasts', ...laterNames]
 export const filterNames = [...shownNames, 'broadcast_id']
 
 const broadcastOptions = [
-  { value: '', label: 'For a complete address' },
+  { value: '', label: 'By address only' },
   { value: 'all', label: 'Always' },
 ]
 
@@ -66,7 +66,7 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
         <SelectField name="status" label="Status" options={options} value={get('status')} />
         <SelectField
           name="broadcasts"
-          label="Emails of broadcasts too"
+          label="Emails of broadcasts"
           options={broadcastOptions}
           value={get('broadcasts')}
         />

@@ -6,7 +6,7 @@ import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
-import { expectEqual, expectMatch } from '../helpers/ui/expect-shown.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 import { importContacts, readFigure } from '../helpers/ui/steps.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -75,11 +75,18 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
 async function addContact(t: Test, page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Add a contact' }).click()
   await page.getByLabel('Address').fill('ann@')
-  await page.getByLabel('Metadata').fill('[1]')
+  await page.getByRole('button', { name: 'Add a value' }).click()
+  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'metadata_name')
+  await page.getByLabel('Name of value 1').fill('visits')
+  await page.getByLabel('Value of value 1').fill('many')
+  await page.getByLabel('Kind of value 1').selectOption('JSON')
   await page.getByRole('button', { name: 'Add the contact' }).click()
-  await page.getByText('Must be a JSON object').first().waitFor()
-  await expectEqual(t, () => page.evaluate('document.activeElement.name'), 'metadata')
-  await page.getByLabel('Metadata').fill('{"plan": "pro"}')
+  await page.getByText('The value of “visits” is not JSON.').waitFor()
+  await page.getByLabel('Value of value 1').fill('7')
+  await page.getByRole('button', { name: 'Add a value' }).click()
+  await page.getByLabel('Name of value 2').fill('plan')
+  await page.getByLabel('Value of value 2').fill('pro')
+  await expectPresentable(t, { page }, 'the fields of a new contact')
   await page.getByRole('button', { name: 'Add the contact' }).click()
   await page.waitForSelector('input[name="email"][aria-invalid="true"]')
   await page.getByLabel('Address').fill('ann@b.test')
@@ -110,7 +117,7 @@ async function searchAndAct(t: Test, page: Page): Promise<void> {
   await page.getByLabel('Last name').fill('Lee')
   await page.getByRole('button', { name: 'Save the contact' }).click()
   await page.getByText('The contact is saved.').waitFor()
-  await expectMatch(t, () => page.getByLabel('Metadata').inputValue(), /"free"/, 'the import has changed the metadata')
+  await expectEqual(t, () => page.getByLabel('Value of plan').inputValue(), 'free', 'the import has changed it')
   await expectPresentable(t, { page }, 'a contact')
   await page.getByRole('link', { name: HOSTILE }).click()
 }
@@ -307,4 +314,25 @@ t.test('long names fit into narrow windows', { skip }, async (t) => {
   await dashboard.open(`/audiences/${audience_id}`)
   await dashboard.page.getByRole('link', { name: 'b'.repeat(60) }).waitFor()
   await expectPresentable(t, dashboard, 'an audience with long names')
+})
+
+t.test('without contacts the pages lead to what can be done, and to a broadcast', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const ids: string[] = []
+  for (const name of ['First', 'Second', 'Third']) {
+    ids.push((await app.rest('POST', '/v1/audiences', { body: { name } })).json<{ readonly id: string }>().id)
+  }
+  await dashboard.open('/contacts')
+  await page.locator('.empty').getByRole('link', { name: 'an audience' }).waitFor()
+  await page.locator('.empty').getByRole('link', { name: 'add contacts from your program' }).waitFor()
+  await expectPresentable(t, dashboard, 'no contacts')
+  await page.locator('.empty').getByRole('link', { name: 'Enter one by hand' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Add a contact' }).waitFor()
+  await dashboard.open(`/audiences/${ids[1]}`)
+  await page.locator('.empty').getByRole('link', { name: 'load a CSV file' }).waitFor()
+  await page.getByRole('link', { name: 'Write a broadcast' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Write a broadcast' }).waitFor()
+  await expectEqual(t, () => page.getByLabel('Audience', { exact: true }).inputValue(), ids[1])
+  t.same(dashboard.faults, [])
 })

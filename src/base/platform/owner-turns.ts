@@ -1,11 +1,16 @@
 /**
  * Lets owners take turns at work that takes long: some pieces are under way in all, and at most one of each owner. What
- * waits is bounded too, in all and of each owner. An owner of whom nothing waits may always add a piece.
+ * waits may be bounded too, in all and of each owner. An owner of whom nothing waits may always add a piece.
  */
 
 interface OwnerTurnsOptions {
   /** Pieces under way of all owners together. */
   readonly together: number
+  /** Without it, any number of pieces waits. */
+  readonly waiting?: WaitingLimits
+}
+
+interface WaitingLimits {
   /** Pieces that wait, in all and of one owner. */
   readonly maxWaiting: number
   readonly maxWaitingOfOwner: number
@@ -23,26 +28,34 @@ export class OwnerTurns {
 
   /** Does the work when the owner has a turn. Rejects at once if too much waits. */
   async run<Value>(owner: string, work: () => Promise<Value>): Promise<Value> {
-    await this.waitForTurn(owner)
+    const end = await this.take(owner)
     try {
       return await work()
     } finally {
-      this.active.delete(owner)
-      this.startNext()
+      end()
     }
   }
 
-  private waitForTurn(owner: string): Promise<void> {
-    const { maxWaiting, maxWaitingOfOwner, buildRefusal } = this.options
+  /** Resolves when the owner has a turn, to what ends it. Throws at once if too much waits. */
+  take(owner: string): Promise<() => void> {
+    const { waiting } = this.options
     const queue = this.queues.get(owner) ?? []
-    if (queue.length >= maxWaitingOfOwner) throw buildRefusal()
-    if (queue.length > 0 && this.waitingCount >= maxWaiting) throw buildRefusal()
+    if (waiting !== undefined && this.isTooMuch(queue.length, waiting)) throw waiting.buildRefusal()
     return new Promise((resolve) => {
-      queue.push(resolve)
+      queue.push(() => resolve(() => this.end(owner)))
       this.queues.set(owner, queue)
       this.waitingCount += 1
       this.startNext()
     })
+  }
+
+  private isTooMuch(ofOwner: number, { maxWaiting, maxWaitingOfOwner }: WaitingLimits): boolean {
+    return ofOwner >= maxWaitingOfOwner || (ofOwner > 0 && this.waitingCount >= maxWaiting)
+  }
+
+  private end(owner: string): void {
+    this.active.delete(owner)
+    this.startNext()
   }
 
   private startNext(): void {

@@ -15,7 +15,6 @@ import { domainSearchRoute } from '../../servers/api/domains/domain-search.js'
 import { observedDnsRoute } from '../../servers/api/domains/observed-dns.js'
 import { queueActRoutes } from '../../servers/api/emails/queue-acts.js'
 import { searchRoute } from '../../servers/api/emails/search.js'
-import { storyPageRoute } from '../../servers/api/emails/story.js'
 import { exportViewRoute } from '../../servers/api/exports/export-view.js'
 import type { BrowserApi } from '../../servers/api/http/pipeline/api-app.js'
 import { SessionIdentities } from '../../servers/api/http/pipeline/session-identity.js'
@@ -75,7 +74,6 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     broadcastLinksRoute(read),
     searchRoute(parts),
     searchAllRoute(parts),
-    storyPageRoute(parts),
     ...queueActRoutes(parts),
   ]
 }

@@ -85,10 +85,12 @@ const MAX_WAITING_OF_OWNER = 8
 export class ComposeThread {
   private readonly turns = new OwnerTurns({
     together: 1,
-    maxWaiting: MAX_WAITING,
-    maxWaitingOfOwner: MAX_WAITING_OF_OWNER,
-    buildRefusal: () =>
-      new Refusal('unavailable', 'too many mails are being prepared, try again later', { retry_after: 1 }),
+    waiting: {
+      maxWaiting: MAX_WAITING,
+      maxWaitingOfOwner: MAX_WAITING_OF_OWNER,
+      buildRefusal: () =>
+        new Refusal('unavailable', 'too many mails are being prepared, try again later', { retry_after: 1 }),
+    },
   })
   private readonly thread = new JobThread<ThreadJob, ComposedJob>(
     new URL('./compose-content-worker.js', import.meta.url),

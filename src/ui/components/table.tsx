@@ -16,10 +16,12 @@ export interface Column<Row> {
   readonly isPlain?: boolean
 }
 
-/** The order of a list. Each sortable column has one direction, the one that people look for. */
+/** The order of a list. */
 export interface Sorting {
   /** The title of the column that decides the order. */
   readonly by: string
+  /** Without it, each sortable column has one direction, the one that people look for. */
+  readonly direction?: 'ascending' | 'descending'
   readonly onSort: (title: string) => void
 }
 
@@ -68,7 +70,7 @@ function Heading<Row>({ column: { title, kind, sortable = false }, sorting }: He
   const isSorted = sortable && sorting?.by === title
   const text = kind === 'actions' ? <span class="visually-hidden">{title}</span> : title
   return (
-    <th scope="col" class={cellClass(kind)} aria-sort={isSorted ? 'other' : undefined}>
+    <th scope="col" class={cellClass(kind)} aria-sort={isSorted ? (sorting.direction ?? 'other') : undefined}>
       {sortable && sorting !== undefined ? (
         <button
           type="button"
@@ -77,7 +79,7 @@ function Heading<Row>({ column: { title, kind, sortable = false }, sorting }: He
           onClick={() => sorting.onSort(title)}
         >
           {title}
-          <span aria-hidden="true">{isSorted ? ' ▾' : ' ▿'}</span>
+          <span aria-hidden="true">{isSorted ? (sorting.direction === 'ascending' ? ' ▴' : ' ▾') : ' ▿'}</span>
         </button>
       ) : (
         text

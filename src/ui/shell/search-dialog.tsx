@@ -26,8 +26,9 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
   const [typed, setTyped] = useState('')
   const text = usePaused(typed.trim())
   const isLong = text.length >= MIN_LENGTH
-  const found = useLoad(() => (isLong ? findAll(text) : Promise.resolve(nothing)), [text])
-  const results = isLong ? (found.data ?? nothing) : nothing
+  const { results, error, isLoading } = useFound(text)
+  const pages = isLong ? findPages(typed.trim().toLowerCase()) : []
+  const count = results.data.reduce((sum, { items }) => sum + items.length, pages.length)
   const body = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const walkInBody = (event: KeyboardEvent): void => walk(event, body.current)
@@ -42,10 +43,10 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
     <Dialog title="Search" onClose={onClose} wide>
       <div ref={body} class="search">
         <form onSubmit={openFirst}>
-          <SearchField onInput={setTyped} />
+          <SearchField onInput={setTyped} onClose={onClose} />
         </form>
-        <Status text={text} results={results} error={found.error?.message ?? null} isWaiting={typed.trim() !== text} />
-        <PageResults text={typed.trim()} onOpen={onClose} />
+        <Status {...{ text, count, error }} isWaiting={typed.trim() !== text || isLoading} />
+        <PageResults pages={pages} onOpen={onClose} />
         {results.data.map((group) => (
           <GroupResults key={group.kind} group={group} text={text} onOpen={onClose} />
         ))}
@@ -70,6 +71,22 @@ function findAll(text: string): Promise<Results> {
   return unwrap(sessionApi.GET('/ui/api/search', { params: { query: { text } } }))
 }
 
+interface Found {
+  readonly results: Results
+  readonly error: string | null
+  readonly isLoading: boolean
+}
+
+/** Asks the server for a text that is long enough. */
+function useFound(text: string): Found {
+  const isLong = text.length >= MIN_LENGTH
+  const load = async () => ({ of: text, results: isLong ? await findAll(text) : nothing })
+  const { data, error } = useLoad(load, [text])
+  // While a new text is loaded, the data are those of the text before.
+  const isLoading = isLong && data?.of !== text && error === null
+  return { results: isLong ? (data?.results ?? nothing) : nothing, error: error?.message ?? null, isLoading }
+}
+
 /** Returns a text as it was when the user last paused. */
 function usePaused(text: string): string {
   const [paused, setPaused] = useState(text)
@@ -80,14 +97,19 @@ function usePaused(text: string): string {
   return paused
 }
 
-function SearchField({ onInput }: { readonly onInput: (text: string) => void }): VNode {
+interface FieldProps {
+  readonly onInput: (text: string) => void
+  readonly onClose: () => void
+}
+
+function SearchField({ onInput, onClose }: FieldProps): VNode {
   const id = useId()
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
   return (
     <>
       <label class="visually-hidden" for={id}>
-        Address, subject, Message-ID, domain, contact or page
+        Address, subject, Message-ID, or the name of anything
       </label>
       <input
         ref={field}
@@ -97,7 +119,13 @@ function SearchField({ onInput }: { readonly onInput: (text: string) => void }):
         maxLength={320}
         autocomplete="off"
         spellcheck={false}
-        placeholder="Address, subject, Message-ID, domain …"
+        placeholder="Address, subject, Message-ID, name …"
+        onKeyDown={(event) => {
+          // The browser would clear the field first, and close the dialog only with the second press.
+          if (event.key !== 'Escape') return
+          event.preventDefault()
+          onClose()
+        }}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
     </>
@@ -106,20 +134,20 @@ function SearchField({ onInput }: { readonly onInput: (text: string) => void }):
 
 interface StatusProps {
   readonly text: string
-  readonly results: Results
+  /** Of all results, pages too. */
+  readonly count: number
   readonly error: string | null
   readonly isWaiting: boolean
 }
 
 /** Screen readers read it when it changes. */
-function Status({ text, results, error, isWaiting }: StatusProps): VNode {
-  const count = results.data.reduce((sum, { items }) => sum + items.length, 0)
+function Status({ text, count, error, isWaiting }: StatusProps): VNode {
   const words =
     text.length < MIN_LENGTH
       ? 'Type at least two characters. A complete address finds all of its emails.'
       : isWaiting
         ? 'Searching …'
-        : (error ?? (count === 0 ? 'Nothing was found besides pages.' : `${count} found.`))
+        : (error ?? (count === 0 ? 'Nothing was found.' : `${count} found.`))
   return (
     <p class="search-note" role="status">
       {words}
@@ -130,8 +158,17 @@ function Status({ text, results, error, isWaiting }: StatusProps): VNode {
 /** Pages that a search lists. */
 const MAX_PAGES = 5
 
-function PageResults({ text, onOpen }: { readonly text: string; readonly onOpen: () => void }): VNode | null {
-  const pages = text.length < MIN_LENGTH ? [] : findPages(text.toLowerCase())
+interface FoundPage {
+  readonly path: string
+  readonly label: string
+}
+
+interface PagesProps {
+  readonly pages: readonly FoundPage[]
+  readonly onOpen: () => void
+}
+
+function PageResults({ pages, onOpen }: PagesProps): VNode | null {
   if (pages.length === 0) return null
   return (
     <section class="search-group">
@@ -149,7 +186,7 @@ function PageResults({ text, onOpen }: { readonly text: string; readonly onOpen:
   )
 }
 
-function findPages(text: string): readonly { readonly path: string; readonly label: string }[] {
+function findPages(text: string): readonly FoundPage[] {
   return routes
     .filter(({ area }) => area !== 'operator' || mayOperate.value)
     .flatMap(({ path, navigation }) => (navigation === undefined ? [] : [{ path, label: navigation.label }]))

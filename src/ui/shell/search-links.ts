@@ -8,12 +8,18 @@ type Kind = FoundGroup['kind']
 export const kindNames: Readonly<Record<Kind, string>> = {
   emails: 'Emails',
   contacts: 'Contacts',
+  broadcasts: 'Broadcasts',
+  audiences: 'Audiences',
+  templates: 'Templates',
   domains: 'Domains',
   suppressions: 'Suppressed addresses',
   inbound: 'Received mail',
+  keys: 'API keys',
+  webhooks: 'Webhooks',
 }
 
 export function toResult(kind: Kind, { id, title }: FoundItem): string {
+  if (kind === 'keys') return '/keys'
   return kind === 'suppressions' ? withQuery('/suppressions', { email: title }) : `/${kind}/${id}`
 }
 
@@ -23,12 +29,12 @@ export function toAllResults(kind: Kind, text: string): string {
       return withQuery('/emails', { text })
     case 'contacts':
       return withQuery('/contacts', { search: text })
-    case 'domains':
-      return '/domains'
     case 'suppressions':
       return withQuery('/suppressions', { email: text })
-    default:
+    case 'inbound':
       return withQuery('/inbound', { from: text })
+    default:
+      return `/${kind}`
   }
 }
 

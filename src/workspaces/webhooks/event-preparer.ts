@@ -8,6 +8,7 @@
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { freeMemory } from '../../base/platform/memory/free-memory.js'
+import { OwnerTurns } from '../../base/platform/owner-turns.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
 import { inboundById, readInboundRaw } from '../../records/messages/inbound/inbound-email.js'
@@ -26,7 +27,6 @@ import { isKnownType, needsEmail, needsMessage } from './formats/formats.js'
 import { MAX_MESSAGE, planBody } from './formats/inbound/plan-body.js'
 import { messageRenderer } from './formats/inbound/render-body.js'
 import { MESSAGE_TYPE } from './formats/raw.js'
-import { MessageTurns } from './message-turns.js'
 import type { MessageBody, Undeliverable } from './request-protocol.js'
 import type { Webhook } from './webhook-records.js'
 
@@ -50,11 +50,13 @@ export interface PreparedEvent {
 
 /** Messages of at least this many bytes are large. */
 const LARGE_SIZE = 262_144
+/** Large messages under way, because each holds a body of many megabytes: some in all, and one of each owner. */
+const MAX_TOGETHER = 3
 
 const keep = (): void => undefined
 
 export class EventPreparer {
-  private readonly turns = new MessageTurns()
+  private readonly turns = new OwnerTurns({ together: MAX_TOGETHER })
 
   constructor(private readonly deps: PreparerDeps) {}
 
@@ -95,9 +97,7 @@ export class EventPreparer {
     if (inbound === undefined) return gone
     if (inbound.size > MAX_MESSAGE) return this.prepareTooLarge(webhook, event)
     if (inbound.size < LARGE_SIZE) return this.makeBody(webhook, event, { inbound, release: keep })
-    const owner = ownerOf(webhook.workspace_id)
-    await this.turns.take(owner)
-    const release = (): void => this.turns.end(owner)
+    const release = await this.turns.take(ownerOf(webhook.workspace_id))
     const prepared = await this.makeBody(webhook, event, { inbound, release }).catch((error: unknown) => {
       release()
       throw error

@@ -6,9 +6,7 @@ import { OwnerTurns } from '../../../src/base/platform/owner-turns.js'
 function makeTurns(together: number) {
   const turns = new OwnerTurns({
     together,
-    maxWaiting: 4,
-    maxWaitingOfOwner: 3,
-    buildRefusal: () => new Error('too much'),
+    waiting: { maxWaiting: 4, maxWaitingOfOwner: 3, buildRefusal: () => new Error('too much') },
   })
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -47,6 +45,25 @@ t.test('what waits is bounded, and nobody is kept out by others', async (t) => {
   await end('a1')
   for (const piece of begun) await end(piece)
   t.same(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'a4'])
+})
+
+t.test('without limits any number waits, and who has taken a turn ends it', async (t) => {
+  const turns = new OwnerTurns({ together: 3 })
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  for (const owner of ['a', 'a', 'b', 'c', 'd', 'e'])
+    void turns.take(owner).then((end) => {
+      begun.push(owner)
+      ends.set(owner, end)
+    })
+  await nextTurn()
+  t.same(begun, ['a', 'b', 'c'])
+  ends.get('a')?.()
+  await nextTurn()
+  t.same(begun.slice(3), ['a'], 'the next piece of an owner, whose wait was the longest')
+  for (const owner of ['b', 'c']) ends.get(owner)?.()
+  await nextTurn()
+  t.same(begun.slice(4), ['d', 'e'])
 })
 
 t.test('work that fails ends its turn', async (t) => {

@@ -4,7 +4,8 @@ import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
-import { type EmailSearch, type FoundEmail, searchEmails } from '../../../src/records/messages/email-search.js'
+import type { EmailSearch, FoundEmail } from '../../../src/records/messages/email-comparison.js'
+import { searchEmails } from '../../../src/records/messages/email-search.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { plansOfSqlite, skipOnPostgres } from '../../helpers/database/test-engine.js'
@@ -54,10 +55,16 @@ t.test('each filter narrows the list, and so do several together', async (t) => 
     [{ from: 2_000 }, ['100 % "off"', 'your INVOICE 8']],
     [{ to: 2_000 }, ['Invoice 7']],
     [{ from: 1_001, to: 3_000 }, ['your INVOICE 8']],
+    [{ status: 'bounced', withBroadcasts: true }, ['your INVOICE 8']],
     [{ broadcastId: 'b1' }, []],
   ]
   for (const [filter, expected] of cases) {
     t.same(await findSubjects({ ...all('ws'), ...filter }), expected, JSON.stringify(filter))
+    t.same(
+      await walkAll({ ...all('ws'), ...filter }),
+      expected.toReversed(),
+      `the oldest first: ${JSON.stringify(filter)}`,
+    )
   }
 })
 
@@ -85,6 +92,18 @@ async function storeMany(workspaceId: string, count: number): Promise<void> {
   }
 }
 
+/** The subjects of all pages, the oldest first. */
+async function walkAll(search: EmailSearch): Promise<readonly string[]> {
+  const subjects: string[] = []
+  let after: string | undefined
+  do {
+    const { emails, next } = await searchEmails(read, search, { after, order: 'asc', limit: 40 })
+    subjects.push(...emails.map(({ subject }) => subject))
+    after = next?.id
+  } while (after !== undefined)
+  return subjects
+}
+
 t.test('pages have every match once, however far apart they are, and a request looks at a bounded part', async (t) => {
   const COUNT = 45_000
   await storeMany('many', COUNT)
@@ -103,6 +122,9 @@ t.test('pages have every match once, however far apart they are, and a request l
       requests += 1
     } while (after !== undefined)
     t.same(subjects, expected, `${status} in ${requests} requests`)
+    for (const withBroadcasts of [false, true]) {
+      t.same(await walkAll({ ...search, withBroadcasts }), expected.toReversed(), `the oldest first, ${withBroadcasts}`)
+    }
   }
   const { emails, next } = await searchEmails(
     read,
@@ -134,10 +156,20 @@ t.test(
       { to: 9_000 },
       { subject: 'absent', broadcastId: 'b' },
     ]) {
-      await searchEmails(readAndExplain, { ...all('many'), ...(filter as object) }, { after: undefined, limit: 50 })
+      for (const order of ['asc', 'desc'] as const) {
+        const search = { ...all('many'), ...(filter as object) }
+        await searchEmails(readAndExplain, search, { after: undefined, order, limit: 50 })
+      }
     }
     plans.delete('')
     t.same([...plans].toSorted(), ['emails_bounced', 'emails_listed'])
+    plans.clear()
+    const search = { ...all('many'), withBroadcasts: true, status: 'bounced' } as const
+    for (const order of ['asc', 'desc'] as const) {
+      await searchEmails(readAndExplain, search, { after: undefined, order, limit: 50 })
+    }
+    plans.delete('')
+    t.same([...plans], ['emails_of_workspace'])
   },
 )
 

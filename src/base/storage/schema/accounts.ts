@@ -35,6 +35,9 @@ const workspaces = [
     actor text not null, action text not null, target text not null, details text not null) strict`,
   // Lists the changes of one workspace.
   'create index audit_log_of_workspace on audit_log (workspace_id, seq)',
+  // Finds when an address was taken off the suppression list.
+  `create index audit_log_of_suppressions on audit_log (workspace_id, json_extract(details, '$.email'), seq)
+    where action = 'suppression.deleted'`,
 ] as const
 
 const people = [

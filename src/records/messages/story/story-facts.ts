@@ -7,8 +7,9 @@ import { type JsonObject, parseJson } from '../../../base/storage/tables/columns
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
 import { listEvents } from '../../events/event-list.js'
-import { findSuppression } from '../../suppressions/suppressions.js'
-import type { EmailDetails } from '../email-details.js'
+import { lastRemovalOf } from '../../suppressions/suppression-removals.js'
+import { findSuppression, suppressionReasons } from '../../suppressions/suppressions.js'
+import type { EmailDetails, RecipientDetails } from '../email-details.js'
 
 export interface StoryEvent {
   readonly type: EventType
@@ -26,15 +27,23 @@ export interface KnownSuppression {
   readonly at: string
 }
 
+/** The last time when an address was taken off the suppression list. */
+export interface SuppressionRemoval {
+  readonly reason: SuppressionReason
+  readonly at: string
+}
+
 export interface StoryFacts {
   /** Oldest first within a type. */
   readonly events: readonly StoryEvent[]
   /** The entries by address in lower case. Null if the list was not read. */
   readonly suppressions: ReadonlyMap<string, KnownSuppression> | null
+  /** By address in lower case, of addresses that have no entry now. */
+  readonly removals: ReadonlyMap<string, SuppressionRemoval>
 }
 
 /** A story with these is told from the record alone. */
-export const noFacts: StoryFacts = { events: [], suppressions: null }
+export const noFacts: StoryFacts = { events: [], suppressions: null, removals: new Map() }
 
 /** The types of events that attempts do not tell. */
 const storyTypes = [
@@ -64,14 +73,41 @@ export async function readStoryFacts(read: Read, workspaceId: string, email: Ema
       })),
     )
   }
-  return { events, suppressions: await readSuppressions(read, workspaceId, email) }
+  const suppressions = await readSuppressions(read, workspaceId, email)
+  const isComplaint = ({ type }: StoryEvent): boolean => type === 'email.complained'
+  const complained = new Set(events.filter(isComplaint).map(({ recipient }) => recipient.toLowerCase()))
+  const left = email.recipients
+    .filter(({ status, email: address }) => isSuppressing(status) || complained.has(address.toLowerCase()))
+    .map(({ email: address }) => address.toLowerCase())
+    .filter((address) => !suppressions.has(address))
+  return { events, suppressions, removals: await readRemovals(read, workspaceId, left) }
+}
+
+/** Tells whether an address may have been on the list because of a status, or has this status because of the list. */
+function isSuppressing(status: RecipientDetails['status']): boolean {
+  return status === 'bounced' || status === 'suppressed'
+}
+
+async function readRemovals(
+  read: Read,
+  workspaceId: string,
+  addresses: readonly string[],
+): Promise<StoryFacts['removals']> {
+  const found = new Map<string, SuppressionRemoval>()
+  for (const [place, email] of addresses.entries()) {
+    if (place > 0 && place % ADDRESS_STEP === 0) await waitForStep()
+    const [removal] = await lastRemovalOf(read, { workspaceId, email })
+    const reason = suppressionReasons.find((known) => known === removal?.reason)
+    if (removal !== undefined && reason !== undefined) found.set(email, { reason, at: formatTimestamp(removal.at) })
+  }
+  return found
 }
 
 async function readSuppressions(
   read: Read,
   workspaceId: string,
   { recipients }: EmailDetails,
-): Promise<StoryFacts['suppressions']> {
+): Promise<ReadonlyMap<string, KnownSuppression>> {
   const found = new Map<string, KnownSuppression>()
   for (const [place, { email: address }] of recipients.entries()) {
     if (place > 0 && place % ADDRESS_STEP === 0) await waitForStep()

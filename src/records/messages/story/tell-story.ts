@@ -7,7 +7,7 @@ import { describeSuppression } from '../../suppressions/describe-suppression.js'
 import type { AttemptDetails, EmailDetails, RecipientDetails } from '../email-details.js'
 import { describeLaterReport, describeNext, type TimedText } from './describe-next.js'
 import { describeReaders } from './describe-readers.js'
-import type { KnownSuppression, StoryEvent, StoryFacts } from './story-facts.js'
+import type { KnownSuppression, StoryEvent, StoryFacts, SuppressionRemoval } from './story-facts.js'
 
 type StepKind =
   | 'accepted'
@@ -20,6 +20,7 @@ type StepKind =
   | 'complained'
   | 'unsubscribed'
   | 'suppressed'
+  | 'unsuppressed'
 
 export interface StoryStep {
   readonly kind: StepKind
@@ -40,13 +41,17 @@ export interface RecipientStory {
   readonly next: TimedText | null
 }
 
-export function tellStory(email: EmailDetails, { events, suppressions }: StoryFacts): readonly RecipientStory[] {
+export function tellStory(
+  email: EmailDetails,
+  { events, suppressions, removals }: StoryFacts,
+): readonly RecipientStory[] {
   const byRecipient = Map.groupBy(events, ({ recipient }) => recipient.toLowerCase())
   const isShared = email.recipients.filter(({ status }) => status !== 'suppressed').length > 1
   return email.recipients.map((recipient) => {
     const key = recipient.email.toLowerCase()
     const entry = suppressions === null ? undefined : (suppressions.get(key) ?? null)
-    const subject = { email, recipient, events: byRecipient.get(key) ?? [], entry, isShared }
+    const removal = entry === null ? (removals.get(key) ?? null) : null
+    const subject = { email, recipient, events: byRecipient.get(key) ?? [], entry, removal, isShared }
     return { recipient, steps: tellRecipient(subject), next: describeNext(recipient) }
   })
 }
@@ -58,6 +63,8 @@ interface Subject {
   readonly events: readonly StoryEvent[]
   /** Null if the address is not on the list. Undefined if that is not known. */
   readonly entry: KnownSuppression | null | undefined
+  /** Null if the address is on the list, or was never taken off it as far as the audit log knows. */
+  readonly removal: SuppressionRemoval | null
   /** Several recipients have the same pixel and links. */
   readonly isShared: boolean
 }
@@ -71,6 +78,7 @@ function tellRecipient(subject: Subject): readonly StoryStep[] {
     ...tellEnd(subject),
     ...describeReaders(events, isShared).map((step) => toStep(step)),
     ...tellEntry(subject),
+    ...tellRemoval(subject),
   ]
   return sortSteps(steps)
 }
@@ -103,7 +111,7 @@ function tellAcceptance({ email, recipient, events, entry }: Subject): StoryStep
       toStep({
         kind: 'not-sent',
         at: suppressed?.at ?? at,
-        title: 'Not sent, because the address is suppressed',
+        title: `Not sent, because the address ${entry === null ? 'was' : 'is'} suppressed`,
         sentences: explainSuppression(suppressed, entry),
         suppression: entry?.id ?? null,
       }),
@@ -197,9 +205,14 @@ function tellEnd({ recipient, events }: Subject): StoryStep[] {
 }
 
 /** Tells what an outcome or another email has done to the address. */
-function tellEntry({ email, recipient, events, entry }: Subject): StoryStep[] {
+function tellEntry({ email, recipient, events, entry, removal }: Subject): StoryStep[] {
   if (entry === undefined || (recipient.status === 'suppressed' && recipient.attempts.length === 0)) return []
   if (entry === null) {
+    if (removal !== null && removal.at >= email.created_at) {
+      const because = describeSuppression(removal.reason)
+      const sentences = [`It came onto the suppression list because ${because}.`]
+      return [toStep({ kind: 'suppressed', at: null, title: 'This address was suppressed', sentences })]
+    }
     const bounced = recipient.status === 'bounced'
     if (!bounced && !events.some(({ type }) => type === 'email.complained')) return []
     const sentences = ['The address is not on the suppression list, so later email is sent to it.']
@@ -211,4 +224,12 @@ function tellEntry({ email, recipient, events, entry }: Subject): StoryStep[] {
   const other = ofThis ? '' : ' This email was not the cause.'
   const sentences = [`It is on the suppression list because ${because}. No further email is sent to it.${other}`]
   return [toStep({ kind: 'suppressed', at: entry.at, title, sentences, suppression: entry.id })]
+}
+
+/** Tells that a person has taken the address off the list since the email was accepted. */
+function tellRemoval({ email, removal }: Subject): StoryStep[] {
+  if (removal === null || removal.at < email.created_at) return []
+  const sentences = ['Later email is sent to it. This email is not sent again by itself.']
+  const title = 'The address was removed from the suppression list again'
+  return [toStep({ kind: 'unsuppressed', at: removal.at, title, sentences })]
 }

@@ -60,13 +60,17 @@ export interface PreviewRouteDeps extends ImportRouteDeps {
 }
 
 /** Previews of all owners together, and those that wait with their files in memory, of all and of one owner. */
-const limits = { together: 3, maxWaiting: 60, maxWaitingOfOwner: 4 }
+const TOGETHER = 3
+const limits = { maxWaiting: 60, maxWaitingOfOwner: 4 }
 
 export function previewRoute({ read, files, workspaces }: PreviewRouteDeps): Route {
   const turns = new OwnerTurns({
-    ...limits,
-    buildRefusal: () =>
-      new Refusal('unavailable', 'too many files are being previewed, try again later', { retry_after: 2 }),
+    together: TOGETHER,
+    waiting: {
+      ...limits,
+      buildRefusal: () =>
+        new Refusal('unavailable', 'too many files are being previewed, try again later', { retry_after: 2 }),
+    },
   })
   return uploadRoute({
     method: 'POST',

@@ -28,6 +28,7 @@ const kinds = [
   'complained',
   'unsubscribed',
   'suppressed',
+  'unsuppressed',
 ] as const satisfies readonly StoryStep['kind'][]
 
 const step = z
@@ -53,6 +54,10 @@ const recipientFields = {
   steps: z.array(step).meta({ description: 'In the order of time.' }),
   next: timedText.nullable().meta({ description: 'What comes next; null: nothing.' }),
   held_by: z.enum(['operator', 'workspace', 'rule']).nullable().meta({ example: null }),
+  can: z.array(z.enum(['hold', 'release', 'retry'])).meta({
+    description: 'What members may do with it now, in the dashboard.',
+    example: ['hold', 'retry'],
+  }),
 }
 
 const { html: _html, text: _text, headers: _headers, attachments: _files, recipients: _list, ...facts } = emailFields
@@ -64,17 +69,6 @@ const storyFields = {
 
 const recipientStory = z.object(recipientFields).meta({ id: 'RecipientStory' })
 export const emailStory = z.object({ ...storyFields, recipients: z.array(recipientStory) }).meta({ id: 'EmailStory' })
-
-/** What members may do with a waiting recipient. Only sessions can do it. */
-const can = z
-  .array(z.enum(['hold', 'release', 'retry']))
-  .meta({ description: 'What members may do with it now.', example: ['hold', 'retry'] })
-export const storyOfPage = z
-  .object({
-    ...storyFields,
-    recipients: z.array(z.object({ ...recipientFields, can }).meta({ id: 'RecipientStoryOfPage' })),
-  })
-  .meta({ id: 'EmailStoryOfPage' })
 
 interface ReadStory {
   readonly details: EmailDetails
@@ -108,9 +102,19 @@ export function toEmailFacts({ details, text }: ReadStory): Omit<z.output<typeof
   return { ...email, ...lists, tags: [...email.tags], text }
 }
 
-export function toRecipient({ recipient, steps, next }: RecipientStory): z.output<typeof recipientStory> {
+export function toRecipient(story: RecipientStory): z.output<typeof recipientStory> {
+  const { recipient, steps, next } = story
   const { id, email, status, reason, delivered_at, held_by } = recipient
-  return { id, email, status, reason, delivered_at, held_by, next, steps: steps.map(toStep) }
+  return { id, email, status, reason, delivered_at, held_by, can: listActs(story), next, steps: steps.map(toStep) }
+}
+
+/** An entry that is being attempted, or that waits for a paused broadcast, has no time. */
+function listActs({
+  recipient: { status, held_by, next_attempt_at },
+}: RecipientStory): ('hold' | 'release' | 'retry')[] {
+  if (held_by === 'operator' || held_by === 'rule' || next_attempt_at === null) return []
+  const hold = held_by === 'workspace' ? ('release' as const) : ('hold' as const)
+  return status === 'scheduled' ? [hold] : [hold, 'retry']
 }
 
 function toStep({ attempt: one, suppression, sentences, ...others }: StoryStep): z.output<typeof step> {

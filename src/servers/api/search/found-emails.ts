@@ -4,13 +4,15 @@
  */
 import { tryParseForeignAddress } from '../../../base/mail/address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
-import type { EventType } from '../../../base/storage/tables/email-tables.js'
-import { listEvents } from '../../../records/events/event-list.js'
 import { type Email, emailById } from '../../../records/messages/email/email.js'
 import type { RecipientCountColumn } from '../../../records/messages/email/recipient-counts.js'
 import { searchEmails } from '../../../records/messages/email-search.js'
+import { findEmailsTo } from '../../../records/messages/emails-to-address.js'
 
-export type FoundEmail = Pick<Email, 'id' | 'subject' | 'to_emails' | 'status' | 'created_at' | RecipientCountColumn>
+export type FoundEmail = Pick<
+  Email,
+  'id' | 'subject' | 'to_emails' | 'status' | 'created_at' | 'broadcast_id' | RecipientCountColumn
+>
 
 interface FoundEmails {
   readonly emails: readonly FoundEmail[]
@@ -28,19 +30,19 @@ interface EmailSearch {
 /** Ids of emails of broadcasts have a prefix. */
 const idForm = /(?:bc-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
-/** Each email has an event of one of these types for each recipient. */
-const recipientTypes: readonly EventType[] = ['email.queued', 'email.suppressed', 'email.delivered', 'email.bounced']
-/** Events that are read for each email: an email has several. */
-const EVENTS_PER_EMAIL = 4
-
 export async function findEmails(read: Read, { workspaceId, text, limit }: EmailSearch): Promise<FoundEmails> {
   const [id] = idForm.exec(text.toLowerCase()) ?? []
   const named = id === undefined ? [] : await emailById(read, { workspaceId, id })
   if (named.length > 0) return { emails: named, hasMore: false, isPartial: false }
-  const sent = await findByRecipient(read, { workspaceId, text, limit: limit + 1 })
-  if (sent.length > 0) return { emails: sent.slice(0, limit), hasMore: sent.length > limit, isPartial: false }
+  const address = tryParseForeignAddress(text)
+  const order = 'desc'
+  if (address !== null) {
+    const search = { ...anyEmail, workspaceId, text: null }
+    const { emails, next } = await findEmailsTo(read, address, search, { after: null, order, limit })
+    if (emails.length > 0) return { emails, hasMore: next !== null, isPartial: false }
+  }
   const search = { ...anyEmail, workspaceId, text }
-  const { emails, next } = await searchEmails(read, search, { after: undefined, limit })
+  const { emails, next } = await searchEmails(read, search, { after: undefined, order, limit })
   return {
     emails,
     hasMore: next !== null && emails.length === limit,
@@ -51,16 +53,4 @@ export async function findEmails(read: Read, { workspaceId, text, limit }: Email
 const anyEmail = {
   ...{ status: null, broadcastId: null, domain: null, tagName: null, tagValue: null },
   ...{ recipient: null, subject: null, from: null, to: null },
-}
-
-/** Finds the newest emails to an address. A text that is no complete address finds none. */
-async function findByRecipient(read: Read, { workspaceId, text, limit }: EmailSearch): Promise<readonly Email[]> {
-  const recipient = tryParseForeignAddress(text)
-  if (recipient === null) return []
-  const filter = { workspaceId, recipient, types: recipientTypes }
-  const events = await listEvents(read, filter, { limit: limit * EVENTS_PER_EMAIL })
-  const ids = new Set(events.flatMap(({ email_id: id }) => (id === null ? [] : [id])))
-  const emails: Email[] = []
-  for (const id of [...ids].slice(0, limit)) emails.push(...(await emailById(read, { workspaceId, id })))
-  return emails
 }

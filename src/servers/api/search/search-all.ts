@@ -13,6 +13,7 @@ import { toRecipientCounts } from '../../../records/messages/email/recipient-cou
 import { inboundById } from '../../../records/messages/inbound/inbound-email.js'
 import { listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { searchContacts } from '../../../workspaces/audiences/contact-search.js'
 import { walkContacts } from '../../../workspaces/audiences/contact-walk.js'
 import { contactById } from '../../../workspaces/audiences/contacts.js'
@@ -21,6 +22,7 @@ import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
 import { type FoundEmail, findEmails } from './found-emails.js'
+import { namedKindsFor } from './found-names.js'
 
 /** Items of each kind. */
 const MAX_ITEMS = 5
@@ -46,7 +48,10 @@ const item = z
     at: timestamp.nullable(),
   })
   .meta({ id: 'FoundItem' })
-const kind = z.enum(['emails', 'contacts', 'domains', 'suppressions', 'inbound'])
+const kind = z.enum([
+  ...(['emails', 'contacts', 'broadcasts', 'audiences', 'templates'] as const),
+  ...(['domains', 'suppressions', 'inbound', 'keys', 'webhooks'] as const),
+])
 const group = z
   .strictObject({ kind, items: z.array(item), has_more: z.boolean().meta({ example: false }) })
   .meta({ id: 'FoundGroup' })
@@ -79,9 +84,10 @@ export function searchAllRoute({ read }: { readonly read: Read }): Route {
     query,
     answers: { 200: { description: 'What was found.', schema: found } },
     refusals: [],
-    run: async ({ principal: { workspaceId }, query: { text } }) => {
-      const search = { workspaceId, text }
-      const results = await Promise.all(finders.map(async ([name, find]) => ({ name, ...(await find(read, search)) })))
+    run: async ({ principal, query: { text } }) => {
+      const search = { workspaceId: principal.workspaceId, text }
+      const kinds = [...finders, ...findersOfNames(principal)]
+      const results = await Promise.all(kinds.map(async ([name, find]) => ({ name, ...(await find(read, search)) })))
       return json(200, {
         data: results.filter(({ items }) => items.length > 0).map(toGroup),
         notes: results.flatMap(({ note = null }) => (note === null ? [] : [note])),
@@ -95,8 +101,20 @@ function toGroup({ name, items, hasMore }: Found & { readonly name: Group['kind'
 }
 
 type Find = (read: Read, search: Search) => Promise<Found>
+type Finder = readonly [kind: Group['kind'], find: Find]
 
-const finders: readonly (readonly [Group['kind'], Find])[] = [
+function findersOfNames(principal: Principal): readonly Finder[] {
+  return namedKindsFor(principal).map(({ kind: name, words, find }) => [
+    name,
+    async (read, search) => {
+      const { rows, isPartial } = await find(read, { ...search, limit: MAX_ITEMS })
+      const items = rows.map(({ id, title, note, status }) => ({ id, title, note: note ?? '', status, at: null }))
+      return { items, note: isPartial ? `Only the newest ${words} were compared.` : null }
+    },
+  ])
+}
+
+const finders: readonly Finder[] = [
   ['emails', findSent],
   ['contacts', findPeople],
   ['domains', findDomains],
@@ -111,7 +129,7 @@ async function findSent(read: Read, search: Search): Promise<Found> {
     at: formatTimestamp(email.created_at),
   }))
   const note = isPartial
-    ? 'Subjects and parts of addresses were compared with the newest emails that belong to no broadcast. A complete address finds all of its emails.'
+    ? 'Subjects and parts of addresses were compared with the newest emails that belong to no broadcast. A complete address finds all of its emails, also those of broadcasts.'
     : null
   return { items, hasMore, note }
 }
@@ -121,7 +139,8 @@ function describeRecipients(email: FoundEmail): string {
   const [first = 'hidden recipients', ...others] = parseJson(email.to_emails)
   const states = Object.entries(toRecipientCounts(email)).filter(([, count]) => count > 0)
   const counts = states.length < 2 ? '' : ` (${states.map(([state, count]) => `${count} ${state}`).join(', ')})`
-  return `to ${first}${others.length === 0 ? '' : ` and ${others.length} more`}${counts}`
+  const origin = email.broadcast_id === null ? '' : ', of a broadcast'
+  return `to ${first}${others.length === 0 ? '' : ` and ${others.length} more`}${counts}${origin}`
 }
 
 async function findPeople(read: Read, { workspaceId, text }: Search): Promise<Found> {

@@ -25,6 +25,7 @@ export function AudiencePage({ params: { id = '' } }: PageProps): VNode {
       <ButtonLink href={`/contacts/new?audience=${id}`} tone="primary">
         Add a contact
       </ButtonLink>
+      <ButtonLink href={`/broadcasts/new?audience=${id}`}>Write a broadcast</ButtonLink>
       <ButtonLink href={`/audiences/${id}/import`}>Import</ButtonLink>
       <Button onClick={() => saveFile(`/v1/audiences/${id}/export`, `${audience.data?.name ?? 'contacts'}.csv`)}>
         Export

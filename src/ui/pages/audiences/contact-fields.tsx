@@ -1,9 +1,9 @@
-/** The fields of a contact. Its metadata is a JSON object. */
+/** The fields of a contact. */
 import type { VNode } from 'preact'
-import { toFieldError } from '../../api/api-error.ts'
-import { CheckField, SelectField, TextArea, TextField } from '../../components/fields.tsx'
-import { readExactText, readFlag, readText } from '../../components/form-values.ts'
+import { CheckField, SelectField, TextField } from '../../components/fields.tsx'
+import { readFlag, readText } from '../../components/form-values.ts'
 import type { Audience, Contact } from './audience.ts'
+import { MetadataFields, readMetadata } from './metadata-fields.tsx'
 
 interface ContactFieldsProps {
   readonly audiences: readonly Audience[]
@@ -34,22 +34,9 @@ export function ContactFields({ audiences, contact, audienceId = null }: Contact
         checked={contact?.subscribed ?? true}
         hint="Broadcasts go to subscribed contacts. Other mail is not affected."
       />
-      <TextArea
-        name="metadata"
-        label="Metadata"
-        mono
-        optional
-        rows={7}
-        value={formatMetadata(contact?.metadata)}
-        placeholder='{ "plan": "pro" }'
-        hint="A JSON object. A broadcast uses the value of plan as {{metadata.plan}}."
-      />
+      <MetadataFields metadata={contact?.metadata} />
     </>
   )
-}
-
-function formatMetadata(metadata: Contact['metadata'] | undefined): string {
-  return metadata === undefined || Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata, null, 2)
 }
 
 interface ContactValues {
@@ -61,7 +48,7 @@ interface ContactValues {
   metadata: Record<string, unknown>
 }
 
-/** Throws an ApiError for metadata that is not a JSON object. */
+/** Throws an ApiError for metadata that cannot be read. */
 export function readContact(values: FormData): ContactValues {
   return {
     email: readText(values, 'email'),
@@ -69,25 +56,6 @@ export function readContact(values: FormData): ContactValues {
     last_name: readText(values, 'last_name') || null,
     audience_id: readText(values, 'audience_id') || null,
     subscribed: readFlag(values, 'subscribed'),
-    metadata: readJsonObject(values, 'metadata'),
-  }
-}
-
-/** An empty field means an empty object. */
-function readJsonObject(values: FormData, name: string): Record<string, unknown> {
-  const object = parseJsonObject(readExactText(values, name))
-  if (object !== null) return object
-  throw toFieldError(name, 'Must be a JSON object, such as { "plan": "pro" }.')
-}
-
-/** Null means that the text is not a JSON object. */
-function parseJsonObject(text: string): Record<string, unknown> | null {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    return Object.fromEntries(Object.entries(value))
-  } catch {
-    return null
+    metadata: readMetadata(values),
   }
 }

@@ -8,6 +8,7 @@ import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
+import { HelpLink } from '../../components/help-link.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { type Column, PagedTable, type Sorting } from '../../components/table.tsx'
 import { Note, StatusBadge, Time } from '../../components/values.tsx'
@@ -62,19 +63,26 @@ export function ContactList({ audienceId, onChanged }: ContactListProps): VNode 
         <TextField name="search" label="Part of the address or name" type="search" value={search} optional />
         <SelectField name="state" label="State" options={stateOptions} value={filters.get('state')} />
       </Filters>
-      <SelectableContacts pages={pages} isFiltered={isFiltered} sorting={sorting} onChanged={onChanged} />
+      <SelectableContacts
+        audienceId={audienceId}
+        pages={pages}
+        isFiltered={isFiltered}
+        sorting={sorting}
+        onChanged={onChanged}
+      />
     </>
   )
 }
 
 interface SelectableProps {
+  readonly audienceId: string | null
   readonly pages: Pages<ListedContact>
   readonly isFiltered: boolean
   readonly sorting: Sorting | undefined
   readonly onChanged: (() => void) | undefined
 }
 
-function SelectableContacts({ pages, isFiltered, sorting, onChanged }: SelectableProps): VNode {
+function SelectableContacts({ audienceId, pages, isFiltered, sorting, onChanged }: SelectableProps): VNode {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const rows = pages.data?.rows ?? []
   // Only contacts that the page shows are selected, so nothing happens to one that the user does not see.
@@ -103,7 +111,7 @@ function SelectableContacts({ pages, isFiltered, sorting, onChanged }: Selectabl
         columns={buildColumns(selected, toggle)}
         sorting={sorting}
         rowKey={({ id }) => id}
-        empty={isFiltered ? <NoneFound isPartial={isPartial(pages)} /> : <NoContacts />}
+        empty={isFiltered ? <NoneFound isPartial={isPartial(pages)} /> : <NoContacts audienceId={audienceId} />}
       />
       {isFiltered && isPartial(pages) ? <SearchedPart showNext={pages.showNext} /> : null}
     </>
@@ -135,10 +143,21 @@ function NoneFound({ isPartial: some }: { readonly isPartial: boolean }): VNode 
   )
 }
 
-function NoContacts(): VNode {
+function NoContacts({ audienceId }: { readonly audienceId: string | null }): VNode {
+  const into = audienceId === null ? '' : `?audience=${audienceId}`
   return (
     <Empty title="No contact yet">
-      <p>Add contacts one by one, or import a CSV file into an audience.</p>
+      <p>
+        <Link href={`/contacts/new${into}`}>Enter one by hand</Link>,{' '}
+        {audienceId === null ? (
+          <>
+            choose <Link href="/audiences">an audience</Link> to load a CSV file into,
+          </>
+        ) : (
+          <Link href={`/audiences/${audienceId}/import`}>load a CSV file</Link>
+        )}{' '}
+        or <HelpLink topic="audiences#contacts">add contacts from your program</HelpLink>.
+      </p>
     </Empty>
   )
 }

@@ -1,4 +1,4 @@
-/** One contact: its fields and its deletion. */
+/** One contact: its fields, the emails to its address, and its deletion. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
@@ -15,6 +15,7 @@ import { Facts, Time } from '../../components/values.tsx'
 import { type Audience, type Contact, loadAllAudiences } from './audience.ts'
 import { ContactFields, readContact } from './contact-fields.tsx'
 import { SubscriptionBadge } from './contact-list.tsx'
+import { ContactMail } from './contact-mail.tsx'
 
 export function ContactPage({ params: { id = '' } }: PageProps): VNode {
   const path = { id }
@@ -43,6 +44,7 @@ export function ContactPage({ params: { id = '' } }: PageProps): VNode {
               ]}
             />
             <ContactForm contact={shown} audiences={audiences} onSaved={contact.replace} />
+            <ContactMail address={shown.email} />
             <ContactDeletion contact={shown} />
           </>
         )}

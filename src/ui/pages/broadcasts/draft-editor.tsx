@@ -27,6 +27,8 @@ interface DraftEditorProps {
   readonly choices: DraftChoices
   /** Without it, the form is for a new draft. */
   readonly draft?: Broadcast
+  /** The audience of a new draft. The first one is chosen if none has this id. */
+  readonly audienceId: string
   /** After each save. */
   readonly onSaved: (draft: Broadcast) => void
   /** After the save that the user asked for. */
@@ -38,7 +40,7 @@ const samples = { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' 
 const missingNote = 'Contacts without a value get an empty text. Give a default, such as {{first_name|you}}.'
 const variables = ['first_name', 'last_name', 'email', 'unsubscribe_url']
 
-export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: DraftEditorProps): VNode {
+export function DraftEditor({ choices, draft, audienceId, onSaved, onDone, onReload }: DraftEditorProps): VNode {
   const [templateId, setTemplateId] = useState(draft?.template_id ?? '')
   const [content, setContent] = useState(toEdited(draft))
   const place = useRef<HTMLDivElement>(null)
@@ -55,7 +57,7 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
     <div class="editor" ref={place}>
       <div class="draft-form" onInput={() => saver.touch()}>
         <Form onSubmit={submit}>
-          <AddressFields choices={choices} draft={draft} />
+          <AddressFields {...{ choices, draft, audienceId }} />
           <TemplateField choices={choices} templateId={templateId} onChange={setTemplateId} />
           {templateId === '' ? (
             <ContentFields {...{ content, variables }} htmlHint={<HtmlHint />} onChange={change} />
@@ -141,7 +143,8 @@ function TemplateField({ choices, templateId, onChange }: TemplateFieldProps): V
 function AddressFields({
   choices,
   draft,
-}: Pick<DraftEditorProps, 'choices'> & { readonly draft: Broadcast | undefined }): VNode {
+  audienceId,
+}: Pick<DraftEditorProps, 'choices' | 'audienceId'> & { readonly draft: Broadcast | undefined }): VNode {
   const { audiences, domains } = choices
   return (
     <>
@@ -153,7 +156,7 @@ function AddressFields({
           value: id,
           label: `${name} (${formatNumber(count)} ${count === 1 ? 'contact' : 'contacts'})`,
         }))}
-        value={draft?.audience_id ?? ''}
+        value={draft?.audience_id ?? audienceId}
       />
       {domains.length === 0 ? (
         <Note tone="warn" title="No domain is verified">

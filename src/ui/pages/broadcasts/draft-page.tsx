@@ -13,16 +13,20 @@ import { Note } from '../../components/values.tsx'
 import { type Broadcast, loadChoices } from './broadcast.ts'
 import { DraftEditor } from './draft-editor.tsx'
 
-/** After its first save, the address names the draft, so that it is found again when the page is loaded again. */
+/**
+ * The address may name the audience of a new draft. After its first save, it names the draft, so that it is found again when the page is
+ * loaded again.
+ */
 export function NewDraftPage(): VNode {
   const [search, setSearch] = useSearchParams()
   const [first] = useState(search.get('draft'))
+  const [audienceId] = useState(search.get('audience') ?? '')
   const keep = ({ id }: Broadcast): void => {
     if (search.get('draft') !== id) setSearch({ draft: id }, { replace: true })
   }
   return (
     <Page title="Write a broadcast" up={{ href: '/broadcasts', label: 'Broadcasts' }}>
-      <LoadedDraft id={first} onSaved={keep} />
+      <LoadedDraft id={first} audienceId={audienceId} onSaved={keep} />
     </Page>
   )
 }
@@ -30,11 +34,13 @@ export function NewDraftPage(): VNode {
 interface LoadedDraftProps {
   /** Null means a new draft. */
   readonly id: string | null
+  /** The audience of a new draft. */
+  readonly audienceId?: string
   readonly onSaved?: (draft: Broadcast) => void
   readonly onLoaded?: (draft: Broadcast) => void
 }
 
-function LoadedDraft({ id, onSaved, onLoaded }: LoadedDraftProps): VNode {
+function LoadedDraft({ id, audienceId = '', onSaved, onLoaded }: LoadedDraftProps): VNode {
   const [, navigate] = useLocation()
   const [round, setRound] = useState(0)
   const known = useRef(id)
@@ -63,7 +69,7 @@ function LoadedDraft({ id, onSaved, onLoaded }: LoadedDraftProps): VNode {
         return (
           <DraftEditor
             key={version}
-            {...{ choices, ...given, onSaved: handleSaved, onDone: finish }}
+            {...{ choices, ...given, audienceId, onSaved: handleSaved, onDone: finish }}
             onReload={() => setRound(round + 1)}
           />
         )

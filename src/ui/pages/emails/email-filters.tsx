@@ -21,9 +21,14 @@ const statuses = [
 ] as const satisfies readonly NonNullable<Query['status']>[]
 
 const laterNames = ['recipient', 'subject', 'domain', 'tag', 'from', 'to']
-const shownNames = ['text', 'status', ...laterNames]
+const shownNames = ['text', 'status', 'broadcasts', ...laterNames]
 /** Links to this page set `broadcast_id`. */
 export const filterNames = [...shownNames, 'broadcast_id']
+
+const broadcastOptions = [
+  { value: '', label: 'By address only' },
+  { value: 'all', label: 'Always' },
+]
 
 export function toQuery(get: (name: string) => string): Query {
   const [tagName = '', tagValue = ''] = get('tag')
@@ -35,6 +40,8 @@ export function toQuery(get: (name: string) => string): Query {
     ...readTexts({ tag_name: tagName, tag_value: tagValue, from: toMoment(get('from')), to: toMoment(get('to')) }),
     ...readTexts({ text: get('text'), recipient: get('recipient'), subject: get('subject'), domain: get('domain') }),
     ...readTexts({ broadcast_id: get('broadcast_id') }),
+    ...(get('broadcasts') === 'all' && get('broadcast_id') === '' ? { broadcasts: 'all' } : {}),
+    ...(get('order') === 'oldest' ? { order: 'oldest' } : {}),
   }
 }
 
@@ -57,17 +64,13 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
           value={get('text')}
         />
         <SelectField name="status" label="Status" options={options} value={get('status')} />
-        <details class="more more-filters" open={laterNames.some((name) => get(name) !== '')}>
-          <summary>More filters</summary>
-          <div class="form-inline">
-            <TextField name="recipient" label="Recipient" optional value={get('recipient')} />
-            <TextField name="subject" label="Subject" optional value={get('subject')} />
-            <TextField name="domain" label="Sending domain" optional value={get('domain')} />
-            <TextField name="tag" label="Tag" optional placeholder="name:value" value={get('tag')} />
-            <TextField name="from" label="Accepted from" type="datetime-local" optional value={get('from')} />
-            <TextField name="to" label="Accepted until" type="datetime-local" optional value={get('to')} />
-          </div>
-        </details>
+        <SelectField
+          name="broadcasts"
+          label="Emails of broadcasts"
+          options={broadcastOptions}
+          value={get('broadcasts')}
+        />
+        <LaterFilters get={get} />
       </Filters>
       {get('broadcast_id') === '' ? null : (
         <Note tone="info">
@@ -77,5 +80,21 @@ export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof 
         </Note>
       )}
     </>
+  )
+}
+
+function LaterFilters({ get }: { readonly get: (name: string) => string }): VNode {
+  return (
+    <details class="more more-filters" open={laterNames.some((name) => get(name) !== '')}>
+      <summary>More filters</summary>
+      <div class="form-inline">
+        <TextField name="recipient" label="Recipient" optional value={get('recipient')} />
+        <TextField name="subject" label="Subject" optional value={get('subject')} />
+        <TextField name="domain" label="Sending domain" optional value={get('domain')} />
+        <TextField name="tag" label="Tag" optional placeholder="name:value" value={get('tag')} />
+        <TextField name="from" label="Accepted from" type="datetime-local" optional value={get('from')} />
+        <TextField name="to" label="Accepted until" type="datetime-local" optional value={get('to')} />
+      </div>
+    </details>
   )
 }

@@ -1,5 +1,6 @@
-/** The emails of the workspace, newest first, with filters. */
+/** The emails of the workspace, with filters, newest or oldest first. */
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, PAGE_SIZE, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
@@ -21,7 +22,15 @@ const PAUSE = 5_000
 
 export function EmailListPage(): VNode {
   const filters = useFilters(filterNames)
-  const pages = usePages((cursor) => loadEmails(filters.get, cursor), [filters.key], {
+  const order = useFilters(['order'])
+  const isOldest = order.get('order') === 'oldest'
+  const [hasAll, setHasAll] = useState(true)
+  const load = async (cursor: string | undefined): Promise<ListPage<FoundEmail>> => {
+    const page = await loadEmails(filters.get, cursor)
+    setHasAll(page.with_broadcasts)
+    return toCursorPage(page)
+  }
+  const pages = usePages(load, [filters.key, order.key], {
     every: ({ rows }) => (rows.some(({ status }) => status === 'queued') ? PAUSE : null),
   })
   const compose = (
@@ -36,17 +45,23 @@ export function EmailListPage(): VNode {
         caption="Emails of this workspace"
         pages={pages}
         columns={columns}
+        sorting={{
+          by: 'Accepted',
+          direction: isOldest ? 'ascending' : 'descending',
+          onSort: () => order.set({ order: isOldest ? '' : 'oldest' }),
+        }}
         rowKey={({ id }) => id}
         empty={<NoEmails pages={pages} isFiltered={filters.isFiltered} />}
       />
-      {isPartial(pages) ? <SearchedPart pages={pages} /> : null}
+      {isPartial(pages) ? <SearchedPart pages={pages} isOldest={isOldest} /> : null}
+      {hasAll ? null : <WithoutBroadcasts onShow={() => filters.set({ broadcasts: 'all' })} />}
     </Page>
   )
 }
 
-async function loadEmails(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<FoundEmail>> {
+function loadEmails(get: (name: string) => string, cursor: string | undefined) {
   const query = { ...toQuery(get), limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) }
-  return toCursorPage(await unwrap(sessionApi.GET('/ui/api/emails', { params: { query } })))
+  return unwrap(sessionApi.GET('/ui/api/emails', { params: { query } }))
 }
 
 const columns: readonly Column<FoundEmail>[] = [
@@ -56,6 +71,7 @@ const columns: readonly Column<FoundEmail>[] = [
   {
     title: 'Accepted',
     isPlain: true,
+    sortable: true,
     show: ({ created_at: at }) => (
       <span class="email-time">
         <Time at={at} />
@@ -76,13 +92,21 @@ function SubjectCell({ email }: { readonly email: FoundEmail }): VNode {
   )
 }
 
-function RecipientsCell({ email: { recipients, from_email: from } }: { readonly email: FoundEmail }): VNode {
+function RecipientsCell({ email }: { readonly email: FoundEmail }): VNode {
+  const { recipients, from_email: from, broadcast_id: broadcastId } = email
   const [first = '–', ...others] = recipients
   return (
     <span class="address">
       {allowBreaks(first)}
       {others.length === 0 ? null : ` and ${formatNumber(others.length)} more`}
-      <span class="row-note">from {allowBreaks(from)}</span>
+      <span class="row-note">
+        from {allowBreaks(from)}
+        {broadcastId === null ? null : (
+          <>
+            , of <Link href={`/broadcasts/${broadcastId}`}>a broadcast</Link>
+          </>
+        )}
+      </span>
     </span>
   )
 }
@@ -104,11 +128,11 @@ function StatusCell({ email }: { readonly email: FoundEmail }): VNode {
 }
 
 function NoEmails({ pages, isFiltered }: { readonly pages: Pages<FoundEmail>; readonly isFiltered: boolean }): VNode {
-  if (isPartial(pages)) return <Empty title="None of the newest emails matches" />
+  if (isPartial(pages)) return <Empty title="None of the emails that were compared matches" />
   if (isFiltered) {
     return (
       <Empty title="No email matches the filters">
-        <p>The operator sets how long records of emails are kept. Each broadcast lists its own emails.</p>
+        <p>The operator sets how long records of emails are kept.</p>
       </Empty>
     )
   }
@@ -124,12 +148,31 @@ function isPartial({ data }: Pages<FoundEmail>): boolean {
   return data !== undefined && data.next !== null && data.rows.length < PAGE_SIZE
 }
 
-function SearchedPart({ pages: { showNext } }: { readonly pages: Pages<FoundEmail> }): VNode {
+interface SearchedPartProps {
+  readonly pages: Pages<FoundEmail>
+  readonly isOldest: boolean
+}
+
+function SearchedPart({ pages: { showNext }, isOldest }: SearchedPartProps): VNode {
   return (
     <Note tone="info">
-      <p>Only the newest emails have been searched so far.</p>
+      <p>Only the {isOldest ? 'oldest' : 'newest'} emails have been searched so far.</p>
       <Button small onClick={() => showNext?.()}>
-        Search older emails
+        Search {isOldest ? 'newer' : 'older'} emails
+      </Button>
+    </Note>
+  )
+}
+
+function WithoutBroadcasts({ onShow }: { readonly onShow: () => void }): VNode {
+  return (
+    <Note tone="info">
+      <p>
+        Emails of broadcasts are not in this list. A complete address finds them too, and each of the{' '}
+        <Link href="/broadcasts">broadcasts</Link> lists its recipients.
+      </p>
+      <Button small onClick={onShow}>
+        Show emails of broadcasts too
       </Button>
     </Note>
   )

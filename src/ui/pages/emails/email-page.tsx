@@ -1,6 +1,6 @@
 /** One email: its story by recipients, the message, events and clicks. It is loaded again until it is settled. */
 import type { VNode } from 'preact'
-import { sessionApi, unwrap } from '../../api/client.ts'
+import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { readNow } from '../../components/clock.ts'
 import { Loaded } from '../../components/loaded.tsx'
@@ -8,6 +8,7 @@ import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Tabs } from '../../components/tabs.tsx'
 import { Copy, CopyButton, Facts, Note, Time } from '../../components/values.tsx'
+import { BroadcastLink } from './broadcast-link.tsx'
 import { describeRecipients, type EmailPartProps, type EmailStory, isOpen, titleOf } from './email.ts'
 import { EmailActs } from './email-acts.tsx'
 import { EmailClicks } from './email-clicks.tsx'
@@ -21,7 +22,7 @@ import './emails.css'
 const PAUSE = { attempt: 1_500, wait: 6_000 }
 
 export function EmailPage({ params: { id = '' } }: PageProps): VNode {
-  const email = useLoad(() => unwrap(sessionApi.GET('/ui/api/emails/{id}/story', { params: { path: { id } } })), [id], {
+  const email = useLoad(() => unwrap(api.GET('/v1/emails/{id}/story', { params: { path: { id } } })), [id], {
     every: choosePause,
   })
   const { data, reload } = email
@@ -91,6 +92,8 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
     { name: 'Opened', at: email.opened_at },
     { name: 'Clicked', at: email.clicked_at },
   ].flatMap(({ name, at }) => (at === null ? [] : [{ name, value: <Time at={at} /> }]))
+  const { broadcast_id: broadcastId } = email
+  const origin = broadcastId === undefined ? [] : [{ name: 'Broadcast', value: <BroadcastLink id={broadcastId} /> }]
   const recipients = describeRecipients(email)
   const counts = recipients === null ? [] : [{ name: 'Recipients', value: recipients }]
   return (
@@ -100,6 +103,7 @@ function EmailFacts({ email }: { readonly email: EmailStory }): VNode {
           { name: 'From', value: email.from },
           { name: 'To', value: email.to.join(', ') || '–' },
           { name: 'Accepted', value: <Time at={email.created_at} /> },
+          ...origin,
           ...counts,
           ...moments,
           ...optional,

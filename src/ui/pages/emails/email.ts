@@ -1,10 +1,11 @@
 /** Emails as their pages have them. */
+import type { components as restComponents } from '../../api/schema.d.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { formatNumber } from '../../components/format.ts'
 
 export type FoundEmail = components['schemas']['FoundEmail']
-export type EmailStory = components['schemas']['EmailStoryOfPage']
-export type RecipientStory = components['schemas']['RecipientStoryOfPage']
+export type EmailStory = restComponents['schemas']['EmailStory']
+export type RecipientStory = restComponents['schemas']['RecipientStory']
 
 export type QueueAct = RecipientStory['can'][number]
 

@@ -138,6 +138,7 @@ const tonesOfSteps: Readonly<Record<StoryStep['kind'], Tone>> = {
   complained: 'bad',
   unsubscribed: 'warn',
   suppressed: 'warn',
+  unsuppressed: 'neutral',
 }
 
 function toneOf({ kind, attempt }: StoryStep): Tone {

@@ -34,8 +34,11 @@ const entry = { id: 'sup', email: 'bob@b.test', reason: 'hard_bounce', emailId: 
 const withEntry = (more: Partial<typeof entry> | { readonly emailId: null } = {}): StoryFacts => ({
   events: [],
   suppressions: new Map([['bob@b.test', { ...entry, ...more }]]),
+  removals: new Map(),
 })
-const unlisted = (...events: readonly StoryEvent[]): StoryFacts => ({ events, suppressions: new Map() })
+const unlisted = (...events: readonly StoryEvent[]): StoryFacts => ({
+  ...{ events, suppressions: new Map(), removals: new Map() },
+})
 
 /** Each step as one line: its title, and its sentences. */
 function linesOf(email: EmailDetails, facts: StoryFacts): readonly string[] {
@@ -59,6 +62,36 @@ t.test('a bounce has its reason, what to do, and its consequence, with the entry
   t.match(linesOf(email, withEntry({ emailId: null })).at(-1), /^This address is suppressed .* was not the cause\.$/)
   t.match(linesOf(email, unlisted()).at(-1), /^Not suppressed \| .* later email is sent to it\.$/)
   t.equal(linesOf(email, noFacts).length, 2, 'where the list is not known, nothing is said about it')
+})
+
+t.test('an entry that was removed again is told with its time', async (t) => {
+  const refused = { ...attempt, outcome: 'bounced', reason: 'bad-mailbox', response: '550 no' } as const
+  const bounced = emailWith({ status: 'bounced', reason: 'bad-mailbox', last_response: '550 no', attempts: [refused] })
+  const removed = (minute: number): StoryFacts => ({
+    ...unlisted(),
+    removals: new Map([['bob@b.test', { reason: 'hard_bounce', at: time(minute) }]]),
+  })
+  t.same(linesOf(bounced, removed(5)).slice(2), [
+    'This address was suppressed | It came onto the suppression list because mail to it bounced permanently.',
+    'The address was removed from the suppression list again | Later email is sent to it. This email is not sent again by itself.',
+  ])
+  t.match(tellStory(bounced, removed(5))[0]?.steps.at(-1), { kind: 'unsuppressed', at: time(5), suppression: null })
+  const left = emailWith({ status: 'suppressed' })
+  t.match(linesOf(left, removed(5)), [
+    /^Accepted/,
+    /^Not sent, because the address was suppressed \|.*It is no longer on the list/,
+    /^The address was removed/,
+  ])
+  const later = { ...bounced, created_at: time(6) }
+  t.ok(
+    linesOf(later, removed(5)).some((line) => line.startsWith('Not suppressed')),
+    'a removal before the email is not its consequence',
+  )
+  t.equal(
+    linesOf(bounced, { ...withEntry(), removals: removed(5).removals }).length,
+    3,
+    'an address that is listed again',
+  )
 })
 
 t.test('an address that was suppressed before', async (t) => {

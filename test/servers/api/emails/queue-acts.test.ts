@@ -19,7 +19,7 @@ interface Story {
 t.test('a member reads the story, holds, releases and retries', async (t) => {
   const id = await app.submitAccepted({ to: ['bob@b.test'] })
   await app.waitUntilAttempted(id)
-  const story = await browser.ask('GET', `/emails/${id}/story`)
+  const story = await app.rest('GET', `/v1/emails/${id}/story`)
   t.match(story.json(), {
     id,
     status: 'queued',
@@ -46,7 +46,7 @@ t.test('a member reads the story, holds, releases and retries', async (t) => {
   t.match((await browser.ask('POST', `/emails/${id}/hold`, { body })).json(), { changed: body.recipient_ids })
   const again = await browser.ask('POST', `/emails/${id}/hold`, { body })
   t.match([again.status, again.json()], [409, { error: { code: 'conflict', message: /^nothing to hold: / } }])
-  t.match((await browser.ask('GET', `/emails/${id}/story`)).json(), {
+  t.match((await app.rest('GET', `/v1/emails/${id}/story`)).json(), {
     recipients: [{ can: ['release', 'retry'], held_by: 'workspace', next: { before: 'held by the workspace' } }],
   })
   t.equal((await browser.ask('POST', `/emails/${id}/release`, { body })).status, 200)
@@ -61,7 +61,7 @@ t.test("another workspace's emails are neither found nor changed", async (t) => 
   await app.waitUntilAttempted(id)
   const [entry] = await app.rows<{ id: string }>('select id from queue where email_id = ?', id)
   const body = { recipient_ids: [entry?.id] }
-  t.equal((await browser.ask('GET', `/emails/${id}/story`)).status, 404)
+  t.equal((await app.rest('GET', `/v1/emails/${id}/story`)).status, 404)
   for (const act of ['hold', 'release', 'retry']) {
     t.equal((await browser.ask('POST', `/emails/${id}/${act}`, { body })).status, 404, act)
   }

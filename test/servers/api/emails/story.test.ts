@@ -49,4 +49,20 @@ t.test('a bounce leads to the entry that it has made, and an address that was su
   const [, left] = (await app.rest('GET', `/v1/emails/${second}/story`)).json<Story>().recipients
   t.match(left?.steps, [{ kind: 'accepted' }, { kind: 'not-sent', suppression_id: entry?.id }])
   t.equal((await app.rest('GET', `/v1/emails/${first}/story`, { key: app.otherKey })).status, 404)
+
+  app.advance(60_000)
+  t.equal((await app.rest('DELETE', `/v1/suppressions/${entry?.id}`)).status, 204)
+  const after = await app.rest('GET', `/v1/emails/${first}/story`)
+  t.same(
+    after.json<Story>().recipients[1]?.steps.map(({ kind, suppression_id: id }) => [kind, id]),
+    [
+      ['accepted', null],
+      ['attempt', null],
+      ['suppressed', null],
+      ['unsuppressed', null],
+    ],
+  )
+  t.match(after.json<Story>().text, /This address was suppressed\n[\s\S]*\dZ {2}The address was removed from the supp/)
+  const sent = await app.rest('GET', `/v1/emails/${second}/story`)
+  t.match(sent.json<Story>().recipients[1]?.steps, [{}, { kind: 'not-sent' }, { kind: 'unsuppressed' }])
 })

@@ -80,6 +80,36 @@ t.test('contacts, domains and suppressed addresses are found, five of each', asy
   t.same(await search('nothing has this'), { data: [], notes: [] })
 })
 
+const create = async (path: string, body: object, key = app.key): Promise<string> => {
+  const answer = await app.rest('POST', path, { key, body })
+  if (answer.status !== 201) throw new Error(answer.text)
+  return answer.json<{ readonly id: string }>().id
+}
+
+t.test('broadcasts, audiences, templates, keys and webhooks are found by name', async (t) => {
+  const audience_id = await create('/v1/audiences', { name: 'Zebra readers', description: 'of the zoo' })
+  const content = { from: 'News <news@a.test>', subject: 'Stripes', html: '<p>x</p>' }
+  const broadcast = await create('/v1/broadcasts', { name: 'Zebra news', audience_id, ...content })
+  const template = await create('/v1/templates', { name: 'Zebra', alias: 'stripes', subject: 's', html: 'x' })
+  await create('/v1/api-keys', { name: 'zebra shop', scopes: ['send'] })
+  const webhook = await create('/v1/webhooks', { url: 'https://zebra.example/', events: ['email.sent'] })
+  await create('/v1/audiences', { name: 'Zebra of others' }, app.otherKey)
+  const { data } = await search('ZEBRA')
+  t.match(data, [
+    { kind: 'broadcasts', items: [{ id: broadcast, title: 'Zebra news', note: 'Stripes', status: 'draft' }] },
+    { kind: 'audiences', items: [{ id: audience_id, title: 'Zebra readers' }] },
+    { kind: 'templates', items: [{ id: template, title: 'Zebra', note: 'stripes' }] },
+    { kind: 'keys', items: [{ title: 'zebra shop' }] },
+    { kind: 'webhooks', items: [{ id: webhook, title: 'https://zebra.example/', status: 'enabled' }] },
+  ])
+  t.same(
+    data.map(({ items, has_more: more }) => [items.length, more]),
+    Array.from({ length: 5 }, () => [1, false]),
+  )
+  t.match((await search('stripes')).data, [{ kind: 'broadcasts' }, { kind: 'templates' }])
+  t.match((await search(template)).data, [{ kind: 'templates', items: [{ id: template }] }])
+})
+
 t.test('other workspaces are in no answer', async (t) => {
   for (const text of [theirs, '4712', 'of others', 'many-of', 'other.test', 'app@other.test']) {
     t.same((await search(text)).data, [], text)

@@ -60,7 +60,7 @@ export const slugCursor = cursorSchema(/^[a-z0-9-]{1,80}$/, (text) => text)
 /** The cursor of a list that is ordered by a growing number. */
 export const seqCursor = cursorSchema(/^[1-9]\d{0,14}$/, Number)
 
-export function encodeCursor(place: string | number): string {
+function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 

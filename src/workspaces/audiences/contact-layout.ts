@@ -33,7 +33,12 @@ function fieldOf(text: string): ContactField | undefined {
 }
 
 /** How the rows of a file with this layout are read. */
-export function toHeader({ columns, hasHeader, delimiter, encoding }: ContactLayout): CsvHeader<readonly ContactColumn[]> {
+export function toHeader({
+  columns,
+  hasHeader,
+  delimiter,
+  encoding,
+}: ContactLayout): CsvHeader<readonly ContactColumn[]> {
   return {
     parseColumns: (first) => (columns === null ? parseContactColumns(first) : nameColumns(columns, hasHeader, first)),
     hasHeader: () => hasHeader,

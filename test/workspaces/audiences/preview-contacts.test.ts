@@ -12,9 +12,11 @@ async function countTurns(
   file: string,
 ): Promise<{ turns: number; found: Awaited<ReturnType<typeof previewContacts>> }> {
   let isDone = false
-  const previewing = previewContacts(Buffer.from(file), { layout, leaveOut: [], plan: new ContactPlan(about) }).finally(() => {
-    isDone = true
-  })
+  const previewing = previewContacts(Buffer.from(file), { layout, leaveOut: [], plan: new ContactPlan(about) }).finally(
+    () => {
+      isDone = true
+    },
+  )
   let turns = 0
   for (; !isDone; turns += 1) await nextTurn()
   return { turns, found: await previewing }
@@ -39,7 +41,12 @@ t.test('fewer lines of a wide file are checked', async (t) => {
   const columns = 200
   const header = ['email', ...Array.from({ length: columns - 1 }, (_, n) => `c${n}`)].join(',')
   const { found } = await countTurns(`${header}\n${`a@b.test${',1'.repeat(columns - 1)}\n`.repeat(4_000)}`)
-  t.match(found, { total: 4_000, checked: MAX_CHECKED_CELLS / columns, added: 1, unchanged: MAX_CHECKED_CELLS / columns - 1 })
+  t.match(found, {
+    total: 4_000,
+    checked: MAX_CHECKED_CELLS / columns,
+    added: 1,
+    unchanged: MAX_CHECKED_CELLS / columns - 1,
+  })
 })
 
 t.test('equal refusals are counted together, whatever their number', async (t) => {

@@ -49,14 +49,12 @@ const preview = z
       .array(z.strictObject({ line: z.int(), cells: z.array(z.string()) }))
       .meta({ description: `The first ${MAX_SHOWN}.`, example: [{ line: 2, cells: ['bob@example.com', 'Bob'] }] }),
     total: z.int().meta({ description: 'Lines of the file, without that of the column names.' }),
-    checked: z
-      .int()
-      .meta({
-        description:
-          `Lines to which the rest belongs: at most the first ${MAX_CHECKED}, and fewer if they have more than ` +
-          `${MAX_CHECKED_CELLS} cells.`,
-        example: 998,
-      }),
+    checked: z.int().meta({
+      description:
+        `Lines to which the rest belongs: at most the first ${MAX_CHECKED}, and fewer if they have more than ` +
+        `${MAX_CHECKED_CELLS} cells.`,
+      example: 998,
+    }),
     problem: z
       .string()
       .nullable()

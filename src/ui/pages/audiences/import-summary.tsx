@@ -12,7 +12,8 @@ const encodings: Readonly<Record<Preview['encoding'], string>> = {
 }
 
 export function describeFile({ total, encoding }: Preview): string {
-  const cure = encoding === 'windows-1252' ? ', as Excel saves CSV in Europe: see below whether its letters are right' : ''
+  const cure =
+    encoding === 'windows-1252' ? ', as Excel saves CSV in Europe: see below whether its letters are right' : ''
   return `It has ${countLines(total)} with contacts, and is read as ${encodings[encoding]}${cure}.`
 }
 

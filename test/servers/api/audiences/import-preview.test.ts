@@ -165,7 +165,9 @@ t.test('a file of Excel in Windows-1252 is read rightly, short or long', async (
   const id = await createAudience(app)
   const file = (count: number) =>
     Buffer.from(
-      ['E-Mail;Vorname;Straße', ...Array.from({ length: count }, (_, n) => `w${n}@b.test;Jörg;Käfergasse`)].join('\r\n'),
+      ['E-Mail;Vorname;Straße', ...Array.from({ length: count }, (_, n) => `w${n}@b.test;Jörg;Käfergasse`)].join(
+        '\r\n',
+      ),
       'latin1',
     )
   const preview = await upload(app, `${id}/import/preview`, file(2))

@@ -62,10 +62,11 @@ export class DraftSaver {
   async save(overwrites = false): Promise<Broadcast> {
     this.stop()
     const { gaps } = this.parts.read()
-    if (gaps.length > 0) throw toGapError(gaps)
     const saving = this.running.then(() => this.send(overwrites))
     this.running = saving.catch(() => undefined)
-    return saving
+    return saving.catch((error: unknown) => {
+      throw nameGaps(asApiError(error), gaps)
+    })
   }
 
   private async saveByItself(): Promise<void> {
@@ -123,8 +124,12 @@ export class DraftSaver {
   }
 }
 
-function toGapError(fields: readonly FieldError[]): ApiError {
-  return new ApiError('Fill in the fields that are marked.', { status: 0, code: 'incomplete', fields })
+/** Names the empty fields as the form calls them, next to the others that the server has refused. */
+function nameGaps(error: ApiError, gaps: readonly FieldError[]): ApiError {
+  if (error.fields.length === 0 || gaps.length === 0) return error
+  const { message, status, code, details, fields } = error
+  const isOther = ({ field }: FieldError): boolean => field !== 'text' && !gaps.some((gap) => gap.field === field)
+  return new ApiError(message, { status, code, details, fields: [...gaps, ...fields.filter(isOther)] })
 }
 
 /** A new draft has no fields without a value. */

@@ -2,7 +2,7 @@
  * The names of columns for the address and the names of a contact, in the languages of the footer of broadcasts.
  *
  * Some names are sure. The others are read so only if no other column of the file has the same meaning: `Adresse` next to
- * `E-Mail` is where somebody lives.
+ * `E-Mail` is a street.
  */
 import { keysOf } from '../../base/platform/records.js'
 

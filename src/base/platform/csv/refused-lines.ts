@@ -9,7 +9,7 @@ export interface RefusedLine {
 }
 
 /** The refused lines that have the same reason. */
-export interface RefusalReason {
+interface RefusalReason {
   readonly field: string | null
   readonly reason: string
   readonly count: number

@@ -33,7 +33,7 @@ interface JobThreadOptions {
   readonly bound?: JobBound
 }
 
-export interface JobBound {
+interface JobBound {
   /** Jobs of one owner that may wait. */
   readonly maxOfOwner: number
   /** Makes the error for a job beyond it. */

@@ -64,22 +64,30 @@ function ColumnTable({ preview: { columns, rows }, fields, onChange }: ImportCol
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map(({ line, cells }) => (
-            <tr key={line}>
-              <th scope="row" class="import-line">
-                {line}
-              </th>
-              {columns.map((column, at) => (
-                <td key={`${at} ${column.title}`} class={(fields[at] ?? null) === null ? 'import-ignored' : undefined}>
-                  <div class="import-cell">{cells[at] ?? ''}</div>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        <FirstLines {...{ columns, rows, fields }} />
       </table>
     </div>
+  )
+}
+
+type FirstLinesProps = Pick<Preview, 'columns' | 'rows'> & Pick<ImportColumnsProps, 'fields'>
+
+function FirstLines({ columns, rows, fields }: FirstLinesProps): VNode {
+  return (
+    <tbody>
+      {rows.map(({ line, cells }) => (
+        <tr key={line}>
+          <th scope="row" class="import-line">
+            {line}
+          </th>
+          {columns.map((column, at) => (
+            <td key={`${at} ${column.title}`} class={(fields[at] ?? null) === null ? 'import-ignored' : undefined}>
+              <div class="import-cell">{cells[at] ?? ''}</div>
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
   )
 }
 

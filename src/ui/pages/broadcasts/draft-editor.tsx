@@ -61,12 +61,7 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
           {templateId === '' ? (
             <ContentFields {...{ content, variables }} htmlHint={<HtmlHint />} onChange={change} />
           ) : null}
-          <FormActions>
-            <SubmitButton>Save the draft</SubmitButton>
-            <SubmitButton tone="plain" act="test">
-              Save and send a test
-            </SubmitButton>
-          </FormActions>
+          <SaveButtons />
           <SaveNote state={state} onReload={onReload} onOverwrite={() => saver.save(true)} />
         </Form>
         <Outside>{tested === null ? null : <TestDialog id={tested} onClose={() => setTested(null)} />}</Outside>
@@ -79,6 +74,17 @@ export function DraftEditor({ choices, draft, onSaved, onDone, onReload }: Draft
         )}
       </div>
     </div>
+  )
+}
+
+function SaveButtons(): VNode {
+  return (
+    <FormActions>
+      <SubmitButton>Save the draft</SubmitButton>
+      <SubmitButton tone="plain" act="test">
+        Save and send a test
+      </SubmitButton>
+    </FormActions>
   )
 }
 

@@ -2,7 +2,10 @@
 import { type MutableRef, useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Pixels of the mail, by the chosen width. `templates.css` has the same. */
-const WIDTHS: Readonly<Record<string, number>> = { desk: 640, phone: 376 }
+const WIDTHS: ReadonlyMap<string, number> = new Map([
+  ['desk', 640],
+  ['phone', 376],
+])
 
 /** Returns the ref of the element around the frame. */
 export function usePreviewZoom(width: string): MutableRef<HTMLElement | null> {
@@ -11,7 +14,7 @@ export function usePreviewZoom(width: string): MutableRef<HTMLElement | null> {
     const element = place.current
     if (element === null) return undefined
     const fit = (): void => {
-      const zoom = Math.min(1, element.clientWidth / (WIDTHS[width] ?? element.clientWidth))
+      const zoom = Math.min(1, element.clientWidth / (WIDTHS.get(width) ?? element.clientWidth))
       element.style.setProperty('--preview-zoom', String(zoom))
     }
     const observer = new ResizeObserver(fit)

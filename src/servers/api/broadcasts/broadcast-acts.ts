@@ -3,8 +3,7 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { BroadcastEngine } from '../../../outbound/broadcasts/broadcast-engine.js'
-import { requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
-import type { BroadcastRef } from '../../../outbound/broadcasts/broadcast-records.js'
+import { type BroadcastRef, broadcastById } from '../../../outbound/broadcasts/broadcast-records.js'
 import { actOnBroadcast, type BroadcastAct, deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
 import { createDraftOnce, forgetKey } from '../../../outbound/broadcasts/create-once.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadcasts/send-broadcast.js'
@@ -93,19 +92,21 @@ async function create(
     return json(201, await startBroadcast(deps, { principal, id, at, now }))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    if (!created.isNew) return json(201, await toStarted(deps, { workspaceId, id }, error))
+    const ref = { workspaceId, id }
+    const started = await findStarted(deps, ref)
+    if (started !== null) return json(201, started)
+    if (!created.isNew) throw error
     // The client has no id of a draft that stays.
+    await deleteBroadcast(deps, { ref, actor: actorOf(principal), now })
     if (use !== null) await forgetKey(deps, use, now)
-    await deleteBroadcast(deps, { ref: { workspaceId, id }, actor: actorOf(principal), now })
     throw error
   }
 }
 
-/** The broadcast that an equal request has started at the same time. Throws the refusal if none has. */
-async function toStarted(deps: BroadcastActDeps, ref: BroadcastRef, refusal: Refusal): Promise<BroadcastAnswer> {
-  const now = await requireBroadcast(deps.read, ref)
-  if (now.status === 'draft') throw refusal
-  return toBroadcastRecord(deps.read, now)
+/** The broadcast, if an equal request has started it at the same time. */
+async function findStarted({ read }: BroadcastActDeps, ref: BroadcastRef): Promise<BroadcastAnswer | null> {
+  const [found] = await broadcastById(read, ref)
+  return found === undefined || found.status === 'draft' ? null : toBroadcastRecord(read, found)
 }
 
 type BroadcastAnswer = Awaited<ReturnType<typeof toBroadcastRecord>>

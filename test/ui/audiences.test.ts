@@ -56,7 +56,8 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
     ],
     ['1', '1', '1'],
   )
-  await page.getByRole('rowheader', { name: '3' }).waitFor()
+  await page.getByRole('rowheader', { name: 'is not a mail address' }).waitFor()
+  await page.getByRole('cell', { name: 'line 3' }).waitFor()
   await expectPresentable(t, dashboard, 'the report of an import')
   await page.getByRole('link', { name: 'Open the audience' }).click()
   await page.getByRole('link', { name: 'bob@b.test' }).waitFor()
@@ -164,13 +165,13 @@ t.test('a file is shown before it is imported, and the user says what its column
     ...['Ann;Wien;3;ann@b.test', 'Bob;Graz;1;bob@gmial.com', 'Info;Linz;1;info@b.test', `${HOSTILE};x;1;nonsense`],
   ]
   await choose('list.csv', Buffer.from(lines.join('\n')))
-  await page.getByText('It has 4 lines with contacts.').waitFor()
+  await page.getByText('It has 4 lines with contacts, and is read as UTF-8.').waitFor()
   await page.getByText('Choose below what “newsletter group” is.').waitFor()
   await expectEqual(t, () => page.getByLabel('Between cells').inputValue(), 'semicolon')
   await page.getByRole('cell', { name: HOSTILE }).waitFor()
-  await page.getByRole('button', { name: 'Import the file' }).click()
-  await page.locator('.form-error').waitFor()
-  t.same(await app.rows('select id from contacts'), [], 'an import waits for the decision')
+  const submit = page.getByRole('button', { name: 'Import the file' })
+  await page.getByText('You can import the file when its columns are clear.').waitFor()
+  t.equal(await submit.isDisabled(), true, 'an import waits for the decision')
   await page.getByLabel('newsletter group').selectOption({ label: 'Not imported' })
   await page.getByText('1 address with a misspelled domain').waitFor()
   await page.getByLabel('Kontakt').selectOption({ label: 'First name' })
@@ -194,6 +195,66 @@ t.test('a file is shown before it is imported, and the user says what its column
   await page.getByRole('button', { name: 'Import the file' }).click()
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
   t.equal(await readFigure(page, 'fact', 'Added'), '2')
+  t.same(dashboard.faults, [])
+})
+
+t.test('a file of Excel is read as Windows-1252, and the preview says what its import does', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  const known = { body: { email: 'ann@b.test', first_name: 'Ann', audience_id: id } }
+  t.equal((await app.rest('POST', '/v1/contacts', known)).status, 201)
+  await dashboard.open(`/audiences/${id}/import`)
+  const choose = async (lines: readonly string[]): Promise<void> => {
+    const file = { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\r\n'), 'latin1') }
+    await page.getByLabel('CSV file').setInputFiles(file)
+    await page.getByRole('button', { name: 'Read the file' }).click()
+    await page.getByRole('heading', { name: 'The file list.csv' }).waitFor()
+  }
+  const broken = Array.from({ length: 50 }, (_, n) => `kaputt${n};x;y`)
+  const wide = Array.from({ length: 9 }, (_, n) => `Spalte ${n}`).join(';')
+  const lines = ['ann@b.test;Änne;Groß', 'bob@b.test;Jörg;Käfer', 'eve@gmial.com;Eve;Lee', ...broken]
+  await choose([`E-Mail;Vorname;Nachname;${wide}`, ...lines])
+  await page.getByText('is read as Windows-1252').waitFor()
+  await page.getByRole('cell', { name: 'Käfer' }).waitFor()
+  for (const [name, field] of Object.entries({ 'E-Mail': 'email', Vorname: 'first_name', Nachname: 'last_name' })) {
+    t.equal(await page.getByLabel(name, { exact: true }).inputValue(), field)
+  }
+  const read = (names: readonly string[]) => Promise.all(names.map((name) => readFigure(page, 'fact', name)))
+  const names = ['New contacts', 'Contacts to change', 'Left out', 'Refused']
+  t.same(await read(names), ['1', '1', '1', '50'])
+  await page.getByText('1 address with a misspelled domain').click()
+  await expectEqual(t, async () => (await read(names)).join(' '), '2 1 0 50', 'the counts follow the choices')
+  const refused = page.getByRole('table', { name: 'Refused lines' }).locator('tbody tr')
+  t.equal(await refused.count(), 1, 'equal refusals are one row')
+  t.match(await refused.textContent(), /not a mail address.*50.*lines 5, 6, 7, 8, 9, …/)
+  await expectPresentable(t, dashboard, 'the preview of a wide file')
+
+  await page.getByRole('button', { name: 'Choose another file' }).click()
+  await choose(['E-Mail;Vorname', 'kaputt;x'])
+  await page.getByText('No line of the file can be imported.').waitFor()
+  t.equal(await page.getByRole('button', { name: 'Import the file' }).isDisabled(), true)
+  t.same(dashboard.faults, [])
+})
+
+t.test('nothing is imported after a look that has failed, until one succeeds', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  await dashboard.open(`/audiences/${id}/import`)
+  const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('ann@b.test,Ann\n') }
+  await page.getByLabel('CSV file').setInputFiles(file)
+  await page.getByRole('button', { name: 'Read the file' }).click()
+  const submit = page.getByRole('button', { name: 'Import the file' })
+  await expectEqual(t, () => submit.isDisabled(), false)
+  await page.route(PREVIEWS, (route) => route.fulfill({ status: 429, json: { error: { message: 'not now' } } }))
+  await page.getByLabel('Column 2').selectOption({ label: 'Last name' })
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+  t.equal(await submit.isDisabled(), true)
+  await page.unroute(PREVIEWS)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expectEqual(t, () => submit.isDisabled(), false)
+  t.equal(await page.getByLabel('Column 2').inputValue(), 'last_name', 'the choice stays')
   t.same(dashboard.faults, [])
 })
 

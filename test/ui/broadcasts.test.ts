@@ -211,3 +211,21 @@ for (const source of ['blocks', 'html']) {
 async function isStored(app: TestDaemon, subject: string): Promise<boolean> {
   return (await app.rows('select id from broadcasts where subject = ?', subject)).length === 1
 }
+
+t.test('every missing field of a draft is marked, and its page shows the footer', { skip }, async (t) => {
+  const world = await openWorld(t)
+  const { dashboard, page } = world
+  for (const name of ['Save the draft', 'Save and send a test']) {
+    await dashboard.open('/broadcasts/new')
+    await page.getByRole('textbox', { name: 'Mail' }).waitFor()
+    await page.getByRole('button', { name }).click()
+    for (const label of ['Name', 'From', 'Subject']) {
+      t.equal(await page.getByLabel(label, { exact: true }).getAttribute('aria-invalid'), 'true', label)
+    }
+    await page.locator('.field-error', { hasText: 'Write the mail.' }).waitFor()
+    await expectPresentable(t, dashboard, `a draft without content: ${name}`)
+  }
+  await writeDraft(world, 'May')
+  await page.frameLocator('iframe').getByText('You get this email because you are subscribed.').waitFor()
+  t.same(dashboard.faults, [])
+})

@@ -30,7 +30,7 @@ async function openWorld(t: Test): Promise<World> {
   return { app, sink, dashboard, page: dashboard.page }
 }
 
-const KEYS = new Set(['Tab', 'Enter', 'End', 'ArrowUp', 'ArrowDown', 'ArrowRight', 'ArrowLeft'])
+const KEYS = new Set(['Tab', 'Enter', 'Escape', 'End', 'ArrowUp', 'ArrowDown', 'ArrowRight', 'ArrowLeft'])
 
 /** Presses the keys one after the other, and types other words. */
 async function press(page: Page, ...keys: readonly string[]): Promise<void> {
@@ -185,6 +185,10 @@ t.test('blocks are moved, changed and removed, and acts are undone', { skip }, a
   t.equal(await focusedLabel(page), 'Insert a block')
   await press(page, 'ArrowRight')
   t.equal(await focusedLabel(page), 'Insert a variable')
+  await press(page, 'Escape')
+  t.equal(await mail.evaluate('document.activeElement.getAttribute("aria-label")'), 'Mail', 'Escape goes to the text')
+  await press(page, 'Alt+F10')
+  t.equal(await focusedLabel(page), 'Insert a variable', 'the tool bar remembers its place')
   await press(page, 'End', 'ArrowRight', 'ArrowLeft')
   t.equal(await focusedLabel(page), 'Redo')
   await press(page, 'Enter')
@@ -314,3 +318,30 @@ t.test(
     t.same(dashboard.faults, [])
   },
 )
+
+t.test('each tool has a name, and a preview is nowhere cut off', { skip }, async (t) => {
+  const { dashboard, page } = await openWorld(t)
+  await dashboard.open('/broadcasts/new')
+  await page.getByLabel('Subject').fill('News')
+  await page.getByRole('textbox', { name: 'Mail' }).click()
+  await page.keyboard.type('Hello')
+  const tools = page.getByRole('toolbar').getByRole('button')
+  for (const tool of await tools.all()) {
+    const label = (await tool.getAttribute('aria-label')) ?? ''
+    t.match(label, /^[A-Z][a-z0-9]/)
+    t.ok((await tool.getAttribute('title'))?.startsWith(label))
+  }
+  const frame = page.locator('iframe[title="Preview of the HTML"]')
+  await page.frameLocator('iframe').getByText('Hello').waitFor()
+  for (const width of [1280, 1440, 360]) {
+    await page.setViewportSize({ width, height: 900 })
+    await waitUntil('the frame fits', async () => {
+      const [own, place] = await Promise.all([frame.boundingBox(), page.locator('.preview-frame').boundingBox()])
+      return own !== null && place !== null && own.x + own.width <= place.x + place.width + 1
+    })
+    const tops = new Set<number>()
+    for (const tool of await tools.all()) tops.add(Math.round((await tool.boundingBox())?.y ?? 0))
+    t.ok(tops.size <= (width === 360 ? 4 : 2), `${tops.size} rows of tools at ${width}`)
+  }
+  await expectPresentable(t, dashboard, 'the editor with its preview')
+})

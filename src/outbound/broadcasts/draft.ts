@@ -10,7 +10,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { tryCommit } from '../../base/storage/db/write.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { StoredBlocks } from '../../base/storage/tables/content-tables.js'
 import { requireAudience } from '../../workspaces/audiences/audiences.js'
@@ -44,7 +44,7 @@ export interface Draft {
   readonly templateId: string | null
 }
 
-interface NewDraft extends Draft {
+export interface NewDraft extends Draft {
   /** The broadcast that its recipients got and did not open. Absent if it goes to the whole audience. */
   readonly notOpenedOf?: string | undefined
 }
@@ -98,6 +98,8 @@ export async function createDraft(
   workspaceId: string,
   draft: NewDraft,
   now: number,
+  /** More writes for the same commit, from the id of the draft. */
+  also: (id: string) => readonly Write[] = () => [],
 ): Promise<Broadcast> {
   await checkDraft(read, workspaceId, draft)
   const count = await countBroadcasts(read, workspaceId)
@@ -108,7 +110,7 @@ export async function createDraft(
   const id = uuidv7(now)
   const { notOpenedOf } = draft
   const restriction = notOpenedOf === undefined ? [] : [restrictDraft({ workspaceId, id, notOpenedOf })]
-  await commit([insertDraft({ ...toContent(draft), id, workspaceId, now }), ...restriction])
+  await commit([insertDraft({ ...toContent(draft), id, workspaceId, now }), ...restriction, ...also(id)])
   return requireBroadcast(read, { workspaceId, id })
 }
 

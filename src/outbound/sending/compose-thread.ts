@@ -3,8 +3,9 @@
  * HTML take almost a second. Long bodies cross as UTF-8, and their memory is transferred to the thread. The message comes
  * back in memory that only it uses. So nothing is copied here.
  *
- * Mail has no turns, because the memory of its requests bounds it. What an editor asks for has: one compilation or
- * preview of all owners is with the thread at a time, so that mail waits for one of them at most.
+ * Mail has no turns: the memory of its requests bounds it, and the number of messages of one owner that wait. What an
+ * editor asks for has turns: one compilation, preview or template to be shown of all owners is with the thread at a time,
+ * so that mail waits for one of them at most.
  */
 
 import { type PlainRefusal, Refusal, reviveRefusal } from '../../base/mail/refusal.js'
@@ -73,10 +74,15 @@ export type ComposedJob =
   | { readonly kind: 'wrapped'; readonly raw: Uint8Array | null }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
 
+type DoneJob = Exclude<ComposedJob, { kind: 'refused' }>
+
 export interface CompiledBlocks {
   readonly blocks: MailBlocks
   readonly html: string
 }
+
+/** Messages of one owner that wait. */
+export const MAX_WAITING_MESSAGES = 256
 
 /** Compilations and previews that wait, in all and of one owner. Each holds a document of up to a megabyte. */
 const MAX_WAITING = 60
@@ -85,15 +91,11 @@ const MAX_WAITING_OF_OWNER = 8
 export class ComposeThread {
   private readonly turns = new OwnerTurns({
     together: 1,
-    waiting: {
-      maxWaiting: MAX_WAITING,
-      maxWaitingOfOwner: MAX_WAITING_OF_OWNER,
-      buildRefusal: () =>
-        new Refusal('unavailable', 'too many mails are being prepared, try again later', { retry_after: 1 }),
-    },
+    waiting: { maxWaiting: MAX_WAITING, maxWaitingOfOwner: MAX_WAITING_OF_OWNER, buildRefusal },
   })
   private readonly thread = new JobThread<ThreadJob, ComposedJob>(
     new URL('./compose-content-worker.js', import.meta.url),
+    { bound: { maxOfOwner: MAX_WAITING_MESSAGES, buildRefusal } },
   )
 
   /** `ownerOf` returns who takes turns; by default each workspace does. */
@@ -101,7 +103,7 @@ export class ComposeThread {
 
   /**
    * Composes the content. Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the
-   * Refusal of `composeContent`.
+   * Refusal of `composeContent`, or with `unavailable` if too many messages of the owner wait.
    */
   async compose({ content, ...job }: ContentToCompose & TrackingUrls): Promise<ComposedContent> {
     const [html, text] = [toBytes(content.html), toBytes(content.text)]
@@ -109,7 +111,7 @@ export class ComposeThread {
     const given = [html, text, ...files.map((file) => file.content)]
     const memories = given.flatMap((bytes) => (bytes === null ? [] : (memoryAloneOf(bytes) ?? [])))
     const packed: ContentJob = { kind: 'compose', ...job, content: { ...content, html, text } }
-    const done = await this.run(packed, [...new Set(memories)])
+    const done = await this.run(packed, [...new Set(memories)], this.ownerOf(job.email.workspaceId))
     if (done.kind !== 'composed') throw new Error(`a message was to be composed, and the thread has ${done.kind} it`)
     const { raw, ...composed } = done.composed
     const bytes = bufferOf(raw)
@@ -119,10 +121,12 @@ export class ComposeThread {
 
   /** Rejects with the Refusal of `renderTemplate`. */
   async render(job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
-    const done = await this.run({ kind: 'render', ...job }, [])
-    if (done.kind !== 'rendered') throw new Error(`a template was to be rendered, and the thread has ${done.kind} it`)
-    const { subject, html, text } = done.rendered
-    return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
+    return toRendered(await this.run({ kind: 'render', ...job }, []))
+  }
+
+  /** The same for a template that is only shown. It waits for its turn, and rejects with `unavailable` if too many wait. */
+  async renderInTurn(workspaceId: string, job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
+    return toRendered(await this.runInTurn(workspaceId, { kind: 'render', ...job }))
   }
 
   /** Rejects with the Refusal of `parseTemplate` or `renderPreview`, or `unavailable` if too many wait. */
@@ -154,18 +158,12 @@ export class ComposeThread {
     return wrapped
   }
 
-  private runInTurn(
-    workspaceId: string,
-    job: PreviewJob | BlocksJob,
-  ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
+  private runInTurn(workspaceId: string, job: PreviewJob | BlocksJob | TemplateJob): Promise<DoneJob> {
     return this.turns.run(this.ownerOf(workspaceId), () => this.run(job, []))
   }
 
-  private async run(
-    job: ThreadJob,
-    memories: readonly ArrayBuffer[],
-  ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
-    const done = await this.thread.run(job, memories)
+  private async run(job: ThreadJob, memories: readonly ArrayBuffer[], owner: string | null = null): Promise<DoneJob> {
+    const done = await this.thread.run(job, memories, owner)
     if (done.kind === 'refused') throw reviveRefusal(done.refusal)
     return done
   }
@@ -177,6 +175,16 @@ export class ComposeThread {
   stop(): Promise<void> {
     return this.thread.stop()
   }
+}
+
+function buildRefusal(): Refusal {
+  return new Refusal('unavailable', 'too many mails are being prepared, try again later', { retry_after: 1 })
+}
+
+function toRendered(done: DoneJob): RenderedBodies<Buffer> {
+  if (done.kind !== 'rendered') throw new Error(`a template was to be rendered, and the thread has ${done.kind} it`)
+  const { subject, html, text } = done.rendered
+  return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
 }
 
 function toBytes(body: RequestedBody | null): Buffer | null {

@@ -16,15 +16,7 @@ import type { Charge, EmailCharger } from '../../workspaces/accounts/limits/quot
 import type { Claim } from '../delivery/queue/leases.js'
 import type { QueueRunner } from '../delivery/queue-runner.js'
 import type { PreparedEmail } from './email-preparer.js'
-import {
-  advanceIdempotency,
-  type EarlierUse,
-  expireIdempotency,
-  findEarlierUse,
-  IDEMPOTENCY_LIFETIME,
-  insertIdempotency,
-  type KeyUse,
-} from './idempotency.js'
+import { advanceIdempotency, type EarlierUse, findEarlierUse, type KeyUse, noteKey } from './idempotency.js'
 import { type WrittenCopies, writeCopies } from './personal-copies.js'
 
 interface CommitterDeps extends Store {
@@ -99,23 +91,13 @@ function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId:
   return { workspaceId: enqueued.email.workspace_id, senderDomain }
 }
 
-function buildKeyWrites({ workspaceId, key, fingerprint, becomes, after }: IdempotentRequest, now: number): Write[] {
+function buildKeyWrites({ becomes, after, ...use }: IdempotentRequest, now: number): Write[] {
+  const { workspaceId, key } = use
   const { answer, progress } = becomes
   if (after !== undefined) {
     return [advanceIdempotency({ workspace_id: workspaceId, key, answer, progress, created_at: now, before: after })]
   }
-  return [
-    expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
-    insertIdempotency({
-      workspace_id: workspaceId,
-      key,
-      fingerprint,
-      email_id: becomes.emailId,
-      answer,
-      progress,
-      created_at: now,
-    }),
-  ]
+  return noteKey(use, becomes, now)
 }
 
 /** Handles a failed commit: returns the result of an equal request, or throws the quota's Refusal or the error. */

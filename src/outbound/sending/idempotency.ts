@@ -14,12 +14,13 @@ import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
 export const MAX_IDEMPOTENCY_KEY = 256
 
-export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot }) =>
+const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot }) =>
   db.insertInto('idempotency').values({
     workspace_id: slot('workspace_id'),
     key: slot('key'),
@@ -53,6 +54,22 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
     .where('key', '=', slot('key'))
     .where('created_at', '<', slot('before')),
 )
+
+/** The writes that store a key with its first use. They violate the primary key if an equal request was first. */
+export function noteKey({ workspaceId, key, fingerprint }: KeyUse, becomes: EarlierUse, now: number): Write[] {
+  return [
+    expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
+    insertIdempotency({
+      workspace_id: workspaceId,
+      key,
+      fingerprint,
+      email_id: becomes.emailId,
+      answer: becomes.answer,
+      progress: becomes.progress,
+      created_at: now,
+    }),
+  ]
+}
 
 const BATCH_SIZE = 500
 /** The most bytes of answers that one step deletes. A single answer may be that of a batch. */

@@ -8,6 +8,7 @@
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
+import { noRefusedLines } from '../../base/platform/csv/refused-lines.js'
 import type { CsvBytes, CsvRow } from '../../base/platform/csv/rows.js'
 import {
   type CsvHeader,
@@ -68,7 +69,7 @@ export function importSuppressions(
       const line = parseProviderLine(columns, row)
       return isRefusedLine(line) ? { refused: line } : { item: toSuppression(line, columns.provider, request, clock()) }
     },
-    emptyReport: (columns) => ({ provider: columns?.provider ?? 'list', added: 0, known: 0, refused: 0, refusals: [] }),
+    emptyReport: (columns) => ({ provider: columns?.provider ?? 'list', added: 0, known: 0, ...noRefusedLines }),
     planBatch: async (suppressions, before) => {
       const writes = await addNewSuppressions(read, suppressions)
       const known = before.known + suppressions.length - writes.length

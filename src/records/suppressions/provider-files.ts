@@ -11,8 +11,9 @@
  */
 import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
+import { REPLACEMENT_CHARACTER } from '../../base/platform/csv/encoding.js'
 import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
-import { type CsvRow, REPLACEMENT_CHARACTER } from '../../base/platform/csv/rows.js'
+import type { CsvRow } from '../../base/platform/csv/rows.js'
 import type { SuppressionProvider, SuppressionReason } from '../../base/storage/tables/content-tables.js'
 
 export interface ProviderColumns {

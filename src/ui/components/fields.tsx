@@ -218,9 +218,12 @@ interface ChoicesFieldProps extends FieldProps {
   readonly chosen?: readonly string[]
   /** The user chooses one of the values instead of several. */
   readonly single?: boolean
+  /** Gets the value that was chosen, or that is no longer chosen. */
+  readonly onChange?: (value: string, isChosen: boolean) => void
 }
 
-export function ChoicesField({ name, label, hint, options, chosen = [], single = false }: ChoicesFieldProps): VNode {
+export function ChoicesField(props: ChoicesFieldProps): VNode {
+  const { name, label, hint, options, chosen = [], single = false, onChange } = props
   const id = useUniqueId()
   const error = useFieldError(name)
   return (
@@ -233,6 +236,7 @@ export function ChoicesField({ name, label, hint, options, chosen = [], single =
             name={name}
             value={value}
             defaultChecked={chosen.includes(value)}
+            onChange={(event) => onChange?.(value, event.currentTarget.checked)}
           />
           <span>
             {text}

@@ -30,7 +30,7 @@ export function Form({ onSubmit, children, inline = false }: FormProps): VNode {
       return
     }
     setBusy(true)
-    onSubmit(new FormData(form.current))
+    onSubmit(new FormData(form.current, event.submitter))
       .then(
         () => setError(null),
         (thrown: unknown) => setError(nameGaps(asApiError(thrown), form.current)),
@@ -98,12 +98,21 @@ interface SubmitProps {
   readonly children: ComponentChildren
   readonly tone?: 'primary' | 'danger' | 'plain'
   readonly disabled?: boolean
+  /** The value of `act` among the values of the form if this button sends it. */
+  readonly act?: string
 }
 
-export function SubmitButton({ children, tone = 'primary', disabled = false }: SubmitProps): VNode {
+export function SubmitButton({ children, tone = 'primary', disabled = false, act }: SubmitProps): VNode {
   const { busy } = useContext(FormContext)
   return (
-    <button type="submit" class={buttonClass(tone)} disabled={busy || disabled} aria-busy={busy}>
+    <button
+      type="submit"
+      name={act === undefined ? undefined : 'act'}
+      value={act}
+      class={buttonClass(tone)}
+      disabled={busy || disabled}
+      aria-busy={busy}
+    >
       {children}
     </button>
   )

@@ -1,8 +1,8 @@
 /**
  * The columns of a CSV file of contacts, and the parsing of its lines. Pure.
  *
- * We recognise the columns for the address, the names and the subscription (`consent-columns`) by name, whatever
- * their case and punctuation. `metadata` is a JSON object. Any other column is one key of the metadata, under its
+ * We recognise the columns for the address, the names (`column-names`) and the subscription (`consent-columns`) by
+ * name, whatever their case and punctuation. `metadata` is a JSON object. Any other column is one key of the metadata, under its
  * own name without the prefix `metadata.`, which also keeps a column from being read as consent. We ignore the other
  * columns of our exports (`id`, times) and columns without a name. An empty cell means that there is no value.
  */
@@ -10,9 +10,11 @@ import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress 
 import { Refusal } from '../../base/mail/refusal.js'
 import { explainUnstorable, toStorableJson } from '../../base/mail/storable-text.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
+import { REPLACEMENT_CHARACTER } from '../../base/platform/csv/encoding.js'
 import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
-import { type CsvRow, REPLACEMENT_CHARACTER } from '../../base/platform/csv/rows.js'
-import { isRecord, keysOf } from '../../base/platform/records.js'
+import type { CsvRow } from '../../base/platform/csv/rows.js'
+import { isRecord } from '../../base/platform/records.js'
+import { findKnownKinds, type KnownKind } from './column-names.js'
 import { type ConsentKind, consentKindOf, isPlainRefusal, joinAnswers, readConsent } from './consent-columns.js'
 import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
@@ -21,8 +23,6 @@ export type ContactColumn =
   | { readonly kind: ConsentKind; readonly name: string }
   /** With `sure`, the values of the column are never consent. */
   | { readonly kind: 'key'; readonly key: string; readonly sure: boolean }
-
-type KnownKind = 'email' | 'first_name' | 'last_name' | 'metadata' | 'none'
 
 /** The values of a line. An undefined field has no value. */
 export interface ContactLine {
@@ -35,28 +35,18 @@ export interface ContactLine {
   readonly metadata?: Metadata
 }
 
-const columnNames: Readonly<Record<KnownKind, readonly string[]>> = {
-  email: ['email', 'emailaddress', 'mail', 'mailaddress', 'subscriberemail', 'contactemail', 'subscriber'],
-  first_name: ['firstname', 'fname', 'givenname', 'forename'],
-  last_name: ['lastname', 'lname', 'surname', 'familyname'],
-  metadata: ['metadata'],
-  none: ['', 'id', 'contactid', 'audienceid', 'createdat', 'updatedat'],
-}
-
-const kindByName = new Map(
-  keysOf(columnNames).flatMap((kind) => columnNames[kind].map((name) => [name, kind] as const)),
-)
-
 /** Throws a Refusal `invalid-parameter` for a first line that cannot be the column names. */
 export function parseContactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
-  if (!cells.some((cell) => columnKindOf(cell) === 'email')) {
+  const names = cells.map(unescapeFormula)
+  const kinds = findKnownKinds(names)
+  if (!kinds.includes('email')) {
     throw buildHeaderRefusal(
       line,
       `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`,
     )
   }
   if (isSuppressionList(cells)) throw buildHeaderRefusal(line, suppressionListRule)
-  const columns = cells.map((cell) => parseContactColumn(unescapeFormula(cell), line))
+  const columns = names.map((name, at) => parseContactColumn(name, kinds[at], line))
   refuseRepetition(columns, line)
   return columns
 }
@@ -70,10 +60,6 @@ export function refuseRepetition(columns: readonly ContactColumn[], line: number
     if (seen.has(name)) throw buildHeaderRefusal(line, `has the column ${formatForDisplay(name)} twice`)
     seen.add(name)
   }
-}
-
-function columnKindOf(name: string): KnownKind | undefined {
-  return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
 
 /**
@@ -95,8 +81,7 @@ const suppressionListRule =
 const MAX_KEY_LENGTH = 255
 
 /** The column of a name. Throws a Refusal for a name that no column can have. */
-export function parseContactColumn(name: string, line: number): ContactColumn {
-  const kind = columnKindOf(name)
+export function parseContactColumn(name: string, kind: KnownKind | undefined, line: number): ContactColumn {
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
   const consent = key === name.trim() ? consentKindOf(key) : 'data'

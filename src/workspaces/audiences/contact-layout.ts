@@ -5,6 +5,7 @@ import { unescapeFormula } from '../../base/platform/csv/cells.js'
 import type { CsvRow } from '../../base/platform/csv/rows.js'
 import type { CsvHeader } from '../../base/storage/db/csv-import.js'
 import type { ContactLayout } from '../../base/storage/tables/content-tables.js'
+import { findKnownKinds, type KnownKind } from './column-names.js'
 import {
   type ContactColumn,
   checkKey,
@@ -32,11 +33,17 @@ function fieldOf(text: string): ContactField | undefined {
 }
 
 /** How the rows of a file with this layout are read. */
-export function toHeader({ columns, hasHeader, delimiter }: ContactLayout): CsvHeader<readonly ContactColumn[]> {
+export function toHeader({
+  columns,
+  hasHeader,
+  delimiter,
+  encoding,
+}: ContactLayout): CsvHeader<readonly ContactColumn[]> {
   return {
     parseColumns: (first) => (columns === null ? parseContactColumns(first) : nameColumns(columns, hasHeader, first)),
     hasHeader: () => hasHeader,
     delimiter: delimiter ?? undefined,
+    encoding,
   }
 }
 
@@ -82,9 +89,15 @@ export interface SuggestedField {
   readonly problem: string | null
 }
 
-export function suggestField(title: string): SuggestedField {
+export function suggestFields(titles: readonly string[]): readonly SuggestedField[] {
+  const names = titles.map(unescapeFormula)
+  const kinds = findKnownKinds(names)
+  return names.map((name, at) => suggestField(name, kinds[at]))
+}
+
+function suggestField(name: string, kind: KnownKind | undefined): SuggestedField {
   try {
-    const column = parseContactColumn(unescapeFormula(title), 1)
+    const column = parseContactColumn(name, kind, 1)
     if (column.kind === 'none') return { field: null, problem: null }
     return { field: column.kind === 'key' ? `${KEY_START}${column.key}` : column.kind, problem: null }
   } catch (error) {

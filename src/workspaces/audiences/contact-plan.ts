@@ -11,7 +11,7 @@ import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './cont
 import {
   type Contact,
   type ContactFields,
-  findContactInAudience,
+  findContactsInAudience,
   insertContact,
   type Metadata,
   newContactOf,
@@ -65,9 +65,16 @@ export class ContactPlan {
     }
   }
 
-  async addLine(at: number, line: ContactLine): Promise<void> {
+  /** Adds up to a few hundred lines. */
+  async addLines(lines: readonly PlannedLine[]): Promise<void> {
+    const keys = new Set(lines.map(({ line: { email } }) => email.toLowerCase()))
+    await this.readExisting([...keys].filter((key) => !this.plannedContacts.has(key)))
+    for (const { lineNumber, line } of lines) this.addLine(lineNumber, line)
+  }
+
+  private addLine(at: number, line: ContactLine): void {
     const key = line.email.toLowerCase()
-    const planned = this.plannedContacts.get(key) ?? (await this.findExisting(key))
+    const planned = this.plannedContacts.get(key) ?? null
     const from = planned?.after ?? newContactOf({ ...this.context, email: line.email })
     const change = this.buildChange(from, line, planned === null)
     if (change === null) {
@@ -91,13 +98,11 @@ export class ContactPlan {
     })
   }
 
-  private async findExisting(key: string): Promise<PlannedContact | null> {
+  private async readExisting(keys: readonly string[]): Promise<void> {
     const { read, workspaceId, audienceId } = this.context
-    const before = await findContactInAudience(read, workspaceId, audienceId, key)
-    if (before === undefined) return null
-    const planned = { before, after: before }
-    this.plannedContacts.set(key, planned)
-    return planned
+    for (const before of await findContactsInAudience(read, workspaceId, audienceId, keys)) {
+      this.plannedContacts.set(before.email_key, { before, after: before })
+    }
   }
 
   /** Null means that the metadata would be too large. */

@@ -6,9 +6,10 @@
  */
 import { sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
+import { isInJsonList } from '../../base/storage/db/dialect.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
-import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
+import { type Json, type JsonObject, toJson } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type Contact = Tables['contacts']
@@ -127,6 +128,26 @@ const byAddress = prepareRead<{ workspaceId: string; key: string; audience: stri
     // The index has the same expression, so SQLite reads no contacts of other audiences.
     .where((eb) => eb.fn.coalesce('audience_id', sql.lit('')), '=', slot('audience')),
 )
+
+const byAddresses = prepareRead<{ workspaceId: string; audience: string; keys: Json<readonly string[]> }>()(
+  ({ db, slot }) =>
+    db
+      .selectFrom('contacts')
+      .selectAll()
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(isInJsonList('email_key', slot('keys')))
+      .where((eb) => eb.fn.coalesce('audience_id', sql.lit('')), '=', slot('audience')),
+)
+
+/** Finds the contacts with these addresses in that audience, unordered. Up to a few hundred may be asked for. */
+export async function findContactsInAudience(
+  read: Read,
+  workspaceId: string,
+  audience: string,
+  keys: readonly string[],
+): Promise<readonly Contact[]> {
+  return keys.length === 0 ? [] : byAddresses(read, { workspaceId, audience, keys: toJson(keys) })
+}
 
 /** Finds the contact with that address in that audience. A null `audienceId` means in no audience. */
 export async function findContactInAudience(

@@ -6,7 +6,7 @@
  * contact that has unsubscribed, unless `resubscribe` is set, because the file may be old.
  */
 import type { Clock } from '../../base/platform/clock.js'
-import { addRefusedLines } from '../../base/platform/csv/refused-lines.js'
+import { addRefusedLines, noRefusedLines } from '../../base/platform/csv/refused-lines.js'
 import type { CsvBytes } from '../../base/platform/csv/rows.js'
 import {
   type BatchPlan,
@@ -75,9 +75,10 @@ export async function importContacts(
   return importCsvRows({ commit: deps.commit, journal }, file, spec)
 }
 
-const emptyReport: ContactImportReport = {
+/** The report on no line. */
+export const emptyReport: ContactImportReport = {
   ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0, left_out: 0 },
-  ...{ refused: 0, refusals: [] },
+  ...noRefusedLines,
   ...noHints,
 }
 
@@ -91,7 +92,7 @@ async function planBatch(
   const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
   const hinted = lines.map((line) => ({ ...line, hints: findHints(line.line.email) }))
   const kept = hinted.filter(({ hints }) => !hints.some(({ hint }) => leaveOut.includes(hint)))
-  for (const { lineNumber, line } of kept) await plan.addLine(lineNumber, line)
+  await plan.addLines(kept)
   const contacts = plan.toWrites()
   const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
   const shown = kept.flatMap(({ lineNumber, line: { email }, hints }) =>

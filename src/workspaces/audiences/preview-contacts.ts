@@ -1,21 +1,30 @@
-/** Reads a file of contacts without importing it: its columns, its first rows, and what an import would say of its lines. */
-import { type Address, tryParseForeignAddress } from '../../base/mail/address.js'
+/**
+ * Reads a file of contacts without importing it: its encoding, its columns, its first rows, and what an import would do
+ * with its lines.
+ */
+import { tryParseForeignAddress } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../base/platform/csv/refused-lines.js'
+import { detectEncoding } from '../../base/platform/csv/encoding.js'
+import { addRefusedLines, type RefusedLine } from '../../base/platform/csv/refused-lines.js'
 import { type CsvDelimiter, CsvFault, type CsvRow, detectDelimiter, readCsvRows } from '../../base/platform/csv/rows.js'
 import { MAX_ROWS, refuseWorkbook, toFileRefusal } from '../../base/storage/db/csv-import.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
-import type { ContactLayout, HintSummary } from '../../base/storage/tables/content-tables.js'
-import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
+import type { AddressHint, ContactImportReport, ContactLayout } from '../../base/storage/tables/content-tables.js'
+import { addHints, createHintFinder, type FindHints } from './address-hints.js'
 import { type ContactColumn, isRefusedContactLine, parseContactLine } from './contact-columns.js'
-import { type SuggestedField, suggestField, toHeader } from './contact-layout.js'
+import { type SuggestedField, suggestFields, toHeader } from './contact-layout.js'
+import type { ContactPlan, PlannedLine } from './contact-plan.js'
+import { emptyReport } from './import-contacts.js'
 
 /** Rows that a preview shows. */
 export const MAX_SHOWN = 10
 /** Lines whose addresses and values it checks. */
 export const MAX_CHECKED = 25_000
-/** Rows that are checked before others have their turn: a few kilobytes of a file may have thousands. */
-const CHECK_STEP = 250
+/** Cells of the lines that it checks. Wide files have fewer lines checked. */
+export const MAX_CHECKED_CELLS = 250_000
+/** Rows and cells that are checked before others have their turn: a few kilobytes of a file may have thousands. */
+const STEP_ROWS = 250
+const STEP_CELLS = 2_500
 /** Characters of a cell that it shows. */
 const MAX_CELL = 200
 
@@ -24,9 +33,11 @@ interface PreviewColumn extends SuggestedField {
   readonly title: string | null
 }
 
-export interface ContactPreview extends RefusedSummary, HintSummary {
+/** The counts of the report are those of the checked lines. */
+export interface ContactPreview extends ContactImportReport {
   readonly hasHeader: boolean
   readonly delimiter: CsvDelimiter
+  readonly encoding: ContactLayout['encoding']
   readonly columns: readonly PreviewColumn[]
   readonly rows: readonly { readonly line: number; readonly cells: readonly string[] }[]
   /** Data rows of the file. */
@@ -37,27 +48,41 @@ export interface ContactPreview extends RefusedSummary, HintSummary {
 }
 
 /** If `hasHeader` is null, the first row is data if it has an address. */
-type PreviewLayout = Omit<ContactLayout, 'hasHeader'> & { readonly hasHeader: boolean | null }
+type PreviewLayout = Omit<ContactLayout, 'hasHeader' | 'encoding'> & { readonly hasHeader: boolean | null }
+
+interface PreviewRequest {
+  readonly layout: PreviewLayout
+  readonly leaveOut: readonly AddressHint['hint'][]
+  /** Plans what the import would do. Its writes are not used. */
+  readonly plan: ContactPlan
+}
 
 /** Rejects with a Refusal for a file that is not CSV. */
-export async function previewContacts(file: Buffer, layout: PreviewLayout): Promise<ContactPreview> {
+export async function previewContacts(file: Buffer, request: PreviewRequest): Promise<ContactPreview> {
   refuseWorkbook(file)
-  const delimiter = layout.delimiter ?? detectDelimiter(file)
+  const encoding = await detectEncoding(file)
+  const delimiter = request.layout.delimiter ?? detectDelimiter(file, encoding)
+  const layout = { ...request.layout, delimiter, encoding }
   const findHints = await createHintFinder()
   let reader: PreviewReader | null = null
   try {
-    for await (const rows of readCsvRows(file, delimiter)) {
+    for await (const rows of readCsvRows(file, layout)) {
       for (const row of rows) {
-        reader ??= new PreviewReader({ ...layout, delimiter }, row, findHints)
+        reader ??= new PreviewReader({ ...request, layout }, row, findHints)
         reader.addRow(row)
-        if (reader.isStepDone) await waitForStep()
+        if (reader.isStepDone) await reader.check()
       }
     }
   } catch (error) {
     throw error instanceof CsvFault ? toFileRefusal(error) : error
   }
   if (reader === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
-  return { ...reader.summarize(), delimiter }
+  await reader.check()
+  return { ...reader.summarize(), delimiter, encoding }
+}
+
+type ReaderRequest = Omit<PreviewRequest, 'layout'> & {
+  readonly layout: Omit<ContactLayout, 'hasHeader'> & { readonly hasHeader: boolean | null }
 }
 
 class PreviewReader {
@@ -69,16 +94,22 @@ class PreviewReader {
   private readonly rows: CsvRow[] = []
   private count = 0
   private checked = 0
-  private refused: RefusedSummary = { refused: 0, refusals: [] }
-  private hints: HintSummary = noHints
+  private readonly maxChecked: number
+  private readonly stepRows: number
+  /** Rows that wait for their check. */
+  private waiting: CsvRow[] = []
+  private report: ContactImportReport = emptyReport
 
   constructor(
-    layout: PreviewLayout,
+    private readonly request: ReaderRequest,
     first: CsvRow,
     private readonly findHints: FindHints,
   ) {
+    const { layout } = request
     this.hasHeader = layout.hasHeader ?? !first.cells.some(isAddress)
     this.columns = suggestColumns(first, layout.columns, this.hasHeader)
+    this.maxChecked = Math.min(MAX_CHECKED, Math.floor(MAX_CHECKED_CELLS / this.columns.length))
+    this.stepRows = Math.min(STEP_ROWS, Math.ceil(STEP_CELLS / this.columns.length))
     const fields = layout.columns ?? (this.hasHeader ? null : this.columns.map(({ field }) => field))
     const { parsed, problem } = tryParse({ ...layout, columns: fields, hasHeader: this.hasHeader }, first)
     this.parsed = parsed
@@ -95,38 +126,61 @@ class PreviewReader {
     if (this.rows.length < MAX_SHOWN) this.rows.push(row)
     if (this.parsed === null) return
     this.checked += 1
-    const line = parseContactLine(this.parsed, row)
-    if (isRefusedContactLine(line)) this.refuse(line)
-    else this.addHintsOf(row.line, line.email)
+    this.waiting.push(row)
   }
 
-  /** True after each `CHECK_STEP` rows that may take time. */
+  /** True if so many rows wait that others should have their turn. */
   get isStepDone(): boolean {
-    return !this.isFull && this.count % CHECK_STEP === 0
+    return this.waiting.length >= this.stepRows
   }
 
   /** True if the rest of the file is only counted. */
   private get isFull(): boolean {
-    return this.parsed === null ? this.rows.length >= MAX_SHOWN : this.checked >= MAX_CHECKED
+    return this.parsed === null ? this.rows.length >= MAX_SHOWN : this.checked >= this.maxChecked
   }
 
-  private refuse(line: RefusedLine): void {
-    this.refused = addRefusedLines(this.refused, [line])
+  /** Checks the rows that wait. */
+  async check(): Promise<void> {
+    const { parsed, waiting: rows, report } = this
+    if (parsed === null || rows.length === 0) return
+    this.waiting = []
+    const refused: RefusedLine[] = []
+    const lines: PlannedLine[] = []
+    for (const row of rows) {
+      const line = parseContactLine(parsed, row)
+      if (isRefusedContactLine(line)) refused.push(line)
+      else lines.push({ lineNumber: row.line, line })
+    }
+    this.report = { ...report, ...addRefusedLines(report, refused) }
+    await this.plan(lines)
+    await waitForStep()
   }
 
-  private addHintsOf(line: number, email: Address): void {
-    const found = this.findHints(email)
-    if (found.length === 0) return
-    this.hints = addHints(
-      this.hints,
-      found.map(({ hint, suggestion }) => ({ line, email, hint, suggestion })),
-    )
+  private async plan(lines: readonly PlannedLine[]): Promise<void> {
+    const { plan, leaveOut } = this.request
+    const hinted = lines.map((line) => ({ ...line, hints: this.findHints(line.line.email) }))
+    const kept = hinted.filter(({ hints }) => !hints.some(({ hint }) => leaveOut.includes(hint)))
+    const refusedBefore = plan.refusedLines.length
+    await plan.addLines(kept)
+    const { report } = this
+    this.report = {
+      ...report,
+      ...plan.counts,
+      left_out: report.left_out + hinted.length - kept.length,
+      ...addRefusedLines(report, plan.refusedLines.slice(refusedBefore)),
+      ...addHints(
+        report,
+        hinted.flatMap(({ lineNumber, line: { email }, hints }) =>
+          hints.map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
+        ),
+      ),
+    }
   }
 
-  summarize(): Omit<ContactPreview, 'delimiter'> {
+  summarize(): Omit<ContactPreview, 'delimiter' | 'encoding'> {
     const rows = this.rows.map(({ line, cells }) => ({ line, cells: cells.map((cell) => cell.slice(0, MAX_CELL)) }))
     const { hasHeader, columns, count: total, checked, problem } = this
-    return { hasHeader, columns, rows, total, checked, problem, ...this.refused, ...this.hints }
+    return { hasHeader, columns, rows, total, checked, problem, ...this.report }
   }
 }
 
@@ -140,10 +194,13 @@ function suggestColumns(
   hasHeader: boolean,
 ): readonly PreviewColumn[] {
   const address = cells.findIndex(isAddress)
-  return cells.map((cell, at) => {
-    const title = hasHeader ? cell.slice(0, MAX_CELL) : null
-    const suggested = title === null ? { field: at === address ? 'email' : null, problem: null } : suggestField(title)
-    return { title, ...(fields === null ? suggested : { field: fields[at] ?? null, problem: null }) }
+  const titles = cells.map((cell) => cell.slice(0, MAX_CELL))
+  const suggested: readonly SuggestedField[] = hasHeader
+    ? suggestFields(titles)
+    : cells.map((_, at) => ({ field: at === address ? 'email' : null, problem: null }))
+  return titles.map((title, at) => {
+    const { field = null, problem = null } = fields === null ? (suggested[at] ?? {}) : { field: fields[at] }
+    return { title: hasHeader ? title : null, field, problem }
   })
 }
 

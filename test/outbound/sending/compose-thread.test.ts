@@ -2,7 +2,7 @@
 import t from 'tap'
 import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
 import { composeContent, isLargeContent } from '../../../src/outbound/sending/compose-content.js'
-import { ComposeThread } from '../../../src/outbound/sending/compose-thread.js'
+import { ComposeThread, MAX_WAITING_MESSAGES } from '../../../src/outbound/sending/compose-thread.js'
 import { LineWrapper } from '../../../src/outbound/sending/line-wrapper.js'
 import type { MessageContent, RequestedContent } from '../../../src/outbound/sending/message-content.js'
 import { wrapLongLines } from '../../../src/outbound/sending/wrap-long-lines.js'
@@ -179,4 +179,30 @@ t.test('mail waits for one compilation, and owners take turns at theirs', async 
   await Promise.all([...ofFirst, compile('ws_2'), compose()])
   t.same(done.slice(0, 5), ['ws_1', 'mail', 'ws_3', 'ws_2', 'ws_1'])
   t.equal(done.length, 11)
+})
+
+t.test('templates that are only shown take turns, and mail does not', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const template = parseTemplate({ id: 't', subject: 'Hi', html: '<p>{{b}}</p>', text: null })
+  const job = { template, data: { b: 'x'.repeat(60_000) }, unsubscribeUrl: 'https://u.test', form: 'json' } as const
+  const shown = await Promise.allSettled(Array.from({ length: 12 }, () => thread.renderInTurn('ws_1', job)))
+  t.equal(shown.filter(({ status }) => status === 'rejected').length, 3, 'one is under way, and eight wait')
+  t.match(shown.at(-1), { reason: { kind: 'unavailable', details: { retry_after: 1 } } })
+  const mail = await Promise.all(Array.from({ length: 12 }, () => thread.render(job)))
+  t.equal(mail.length, 12)
+})
+
+t.test('so many messages of one workspace may wait', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const send = (workspaceId: string) =>
+    thread.compose({
+      ...{ content: small, email: { ...email, workspaceId }, hostname: 'mail.test', unsubscribe: null },
+      ...{ base, publicUrl: base },
+    })
+  const many = Promise.allSettled(Array.from({ length: MAX_WAITING_MESSAGES + 2 }, () => send('ws_1')))
+  t.ok((await send('ws_2')).raw.length > 0)
+  const refused = (await many).filter(({ status }) => status === 'rejected')
+  t.match(refused, [{ reason: { kind: 'unavailable' } }])
 })

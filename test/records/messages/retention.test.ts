@@ -5,7 +5,7 @@ import type { Database } from '../../../src/base/storage/db/database.js'
 import { readServiceState } from '../../../src/base/storage/db/service-state.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { Housekeeping } from '../../../src/operations/upkeep/housekeeping.js'
-import { insertIdempotency, removeExpiredKeys } from '../../../src/outbound/sending/idempotency.js'
+import { noteKey, removeExpiredKeys } from '../../../src/outbound/sending/idempotency.js'
 import { createLinkId } from '../../../src/outbound/tracking/link-id.js'
 import { insertHtmlEdits, insertLinks } from '../../../src/outbound/tracking/links.js'
 import { recordEvent } from '../../../src/records/events/event-log.js'
@@ -148,20 +148,12 @@ t.test('a step is small, and thousands of rows are removed in many', async (t) =
 t.test('idempotency keys are removed in small steps, smaller if their answers are large', async (t) => {
   const { database } = await temporaryDatabase(t)
   const key = (n: number, answer: string | null) =>
-    insertIdempotency({
-      workspace_id: 'ws_1',
-      key: `k${n}`,
-      fingerprint: '',
-      email_id: '',
-      answer,
-      progress: null,
-      created_at: n,
-    })
+    noteKey({ workspaceId: 'ws_1', key: `k${n}`, fingerprint: '' }, { emailId: '', answer, progress: null }, n)
   const left = async (): Promise<number> =>
     (await database.read<{ n: number }>('select count(*) as n from idempotency', []))[0]?.n ?? -1
-  await database.commit(Array.from({ length: 600 }, (_, n) => key(n, null)))
-  await database.commit(Array.from({ length: 9 }, (_, n) => key(1000 + n, 'x'.repeat(1_048_576))))
-  await database.commit([key(1500, 'y'.repeat(5 * 1_048_576)), key(2000, null)])
+  await database.commit(Array.from({ length: 600 }, (_, n) => key(n, null)).flat())
+  await database.commit(Array.from({ length: 9 }, (_, n) => key(1000 + n, 'x'.repeat(1_048_576))).flat())
+  await database.commit([...key(1500, 'y'.repeat(5 * 1_048_576)), ...key(2000, null)])
   const after: number[] = []
   do after.push(await left())
   while (await removeExpiredKeys(database, 2000))
@@ -189,16 +181,12 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   const act = { workspaceId: 'ws_1', actor: operatorActor, action: 'domain.deleted', target: 'd' } as const
   await database.commit([3.5, 2.5].map((days) => recordAuditEntry({ ...act, at: now - days * day })))
   await database.commit(
-    [now - 2 * day, now].map((created_at, n) =>
-      insertIdempotency({
-        workspace_id: 'ws_1',
-        key: `k${n}`,
-        fingerprint: '',
-        email_id: '',
-        answer: null,
-        progress: null,
-        created_at,
-      }),
+    [now - 2 * day, now].flatMap((at, n) =>
+      noteKey(
+        { workspaceId: 'ws_1', key: `k${n}`, fingerprint: '' },
+        { emailId: '', answer: null, progress: null },
+        at,
+      ),
     ),
   )
   const link = (at: number) =>

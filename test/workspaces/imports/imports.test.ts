@@ -30,7 +30,7 @@ const workspace = (id: string) => ({
   parameters: [id, id, id, 'free'],
 })
 const audience = { id: 'a', workspace_id: 'ws_1', name: 'A', description: null, created_at: 0, updated_at: 0 }
-const layout = { columns: null, hasHeader: true, delimiter: null }
+const layout = { columns: null, hasHeader: true, delimiter: null, encoding: 'utf-8' } as const
 const contacts: ImportOptions = { kind: 'contacts', audienceId: 'a', resubscribe: false, layout, leaveOut: [] }
 const suppressions: ImportOptions = { kind: 'suppressions', reason: 'manual', actor: { id: 'u', keyId: null } }
 const lines = (count: number): Buffer =>

@@ -2,7 +2,7 @@
  * The rows of a CSV file (RFC 4180) from any source, parsed by csv-parse in small portions, with a
  * yield to the event loop after each.
  *
- * Detected: UTF-8, or UTF-16 by its byte order mark; the delimiter that the first line has most of
+ * Detected: UTF-8, or UTF-16 by its byte order mark (`encoding.ts` finds more); the delimiter that the first line has most of
  * (comma, semicolon, tab), or the one that Excel's `sep=` names. Lines end in CRLF, LF or CR. Blanks
  * around a cell are dropped, unless they are quoted; a quote within a cell is part of it. Empty lines
  * are skipped. Invalid bytes become U+FFFD (`REPLACEMENT_CHARACTER`).
@@ -13,6 +13,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { TextDecoder } from 'node:util'
 import { CsvError, type Parser, parse } from 'csv-parse'
+import { encodingOfMark, type TextEncoding } from './encoding.js'
 
 export interface CsvRow {
   /** Number of the line where the row begins, from 1. */
@@ -32,7 +33,6 @@ export class CsvFault extends Error {
   }
 }
 
-export const REPLACEMENT_CHARACTER = '\ufffd'
 export const MAX_CELLS = 200
 /** Bytes of all cells of a row. */
 export const MAX_ROW_BYTES = 131_072
@@ -42,15 +42,27 @@ const CHUNK_BYTES = 8_192
 /** A file, complete or in pieces. The first piece has at least `CHUNK_BYTES`, or the complete file. */
 export type CsvBytes = Buffer | AsyncIterable<Buffer>
 
-/** Yields portions of at least one row. Throws CsvFault. Without `delimiter`, the first line decides. */
-export async function* readCsvRows(bytes: CsvBytes, delimiter?: CsvDelimiter): AsyncGenerator<readonly CsvRow[]> {
+/** What is known of a file before it is read. */
+export interface CsvFormat {
+  /** If it is absent, the first line decides. */
+  readonly delimiter?: CsvDelimiter | undefined
+  /** If it is absent, the byte order mark decides. */
+  readonly encoding?: TextEncoding | undefined
+}
+
+/** Yields portions of at least one row. Throws CsvFault. */
+export async function* readCsvRows(
+  bytes: CsvBytes,
+  { delimiter, encoding }: CsvFormat = {},
+): AsyncGenerator<readonly CsvRow[]> {
   let open: { readonly decoder: TextDecoder; readonly reader: RowReader } | null = null
   for await (const piece of chunksOf(bytes)) {
     let skip = 0
     if (open === null) {
-      const dialect = detectDialect(piece)
+      const found = encoding ?? encodingOfMark(piece)
+      const dialect = detectDialect(piece, found)
       skip = dialect.skippedCharacters
-      const decoder = new TextDecoder(encodingOf(piece))
+      const decoder = new TextDecoder(found)
       open = { decoder, reader: new RowReader(delimiter ?? dialect.delimiter, skip === 0 ? 1 : 2) }
     } else await yieldToEventLoop()
     const text = open.decoder.decode(piece, { stream: true })
@@ -68,11 +80,6 @@ async function* chunksOf(bytes: CsvBytes): AsyncGenerator<Buffer> {
   }
 }
 
-function encodingOf(bytes: Buffer): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
-  return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
-}
-
 interface CsvDialect {
   readonly delimiter: CsvDelimiter
   /** Length of a first line that names the delimiter and is not a row. */
@@ -87,12 +94,12 @@ const DELIMITERS = [',', ';', '\t'] as const
 const namedDelimiters: readonly CsvDelimiter[] = [...DELIMITERS, '|']
 
 /** The delimiter that `readCsvRows` uses for a file with these first bytes. */
-export function detectDelimiter(bytes: Buffer): CsvDelimiter {
-  return detectDialect(bytes).delimiter
+export function detectDelimiter(bytes: Buffer, encoding: TextEncoding): CsvDelimiter {
+  return detectDialect(bytes, encoding).delimiter
 }
 
-function detectDialect(bytes: Buffer): CsvDialect {
-  const text = new TextDecoder(encodingOf(bytes)).decode(bytes.subarray(0, CHUNK_BYTES))
+function detectDialect(bytes: Buffer, encoding: TextEncoding): CsvDialect {
+  const text = new TextDecoder(encoding).decode(bytes.subarray(0, CHUNK_BYTES))
   const [named = '', sep] = /^sep=([,;\t|])(?:\r\n|\r|\n|$)/i.exec(text) ?? []
   const found = namedDelimiters.find((delimiter) => delimiter === sep)
   if (found !== undefined) return { delimiter: found, skippedCharacters: named.length }

@@ -22,11 +22,22 @@ interface PendingJob<Job, Result> {
   readonly transfer: readonly ArrayBuffer[]
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
+  /** Who has asked for it. Null if the owner's jobs have no bound. */
+  readonly owner: string | null
 }
 
 interface JobThreadOptions {
   /** Milliseconds that one job may take. A job that takes longer is rejected with `JobTimedOut`, and its thread ends. */
   readonly timeLimit?: number
+  /** Bounds the jobs that wait, for jobs with an owner. */
+  readonly bound?: JobBound
+}
+
+interface JobBound {
+  /** Jobs of one owner that may wait. */
+  readonly maxOfOwner: number
+  /** Makes the error for a job beyond it. */
+  readonly buildRefusal: () => Error
 }
 
 export class JobTimedOut extends Error {
@@ -56,9 +67,11 @@ export class JobThread<Job, Result> {
     return this.pending.length + (this.underWay === null ? 0 : 1)
   }
 
-  run(job: Job, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
+  /** Rejects at once if too many jobs of the owner wait. */
+  run(job: Job, transfer: readonly ArrayBuffer[] = [], owner: string | null = null): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.pending.push({ job, transfer, resolve, reject })
+      this.checkBound(owner)
+      this.pending.push({ job, transfer, resolve, reject, owner })
       this.postNext()
     })
   }
@@ -74,6 +87,13 @@ export class JobThread<Job, Result> {
     const { worker } = this
     this.handleLoss(worker, new Error('the thread is stopped'))
     if (worker !== null) await endWorker(worker)
+  }
+
+  private checkBound(owner: string | null): void {
+    const { bound } = this.options
+    if (owner === null || bound === undefined) return
+    const waiting = this.pending.reduce((count, job) => (job.owner === owner ? count + 1 : count), 0)
+    if (waiting >= bound.maxOfOwner) throw bound.buildRefusal()
   }
 
   private postNext(): void {

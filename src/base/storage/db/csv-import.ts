@@ -8,7 +8,7 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
-import { type CsvBytes, type CsvDelimiter, CsvFault, type CsvRow, readCsvRows } from '../../platform/csv/rows.js'
+import { type CsvBytes, CsvFault, type CsvFormat, type CsvRow, readCsvRows } from '../../platform/csv/rows.js'
 import type { Commit, Write } from './write.js'
 
 /** Rows of a file, without that of the column names. */
@@ -30,13 +30,11 @@ export interface ImportJournal<Report> {
 }
 
 /** The first row of a file. */
-export interface CsvHeader<Columns> {
+export interface CsvHeader<Columns> extends CsvFormat {
   /** Throws a Refusal `invalid-parameter` for a row that cannot be the column names. */
   readonly parseColumns: (first: CsvRow) => Columns
   /** False if the first row is data already. If it is absent, it is always the column names. */
   readonly hasHeader?: (columns: Columns) => boolean
-  /** If it is absent, the first line decides. */
-  readonly delimiter?: CsvDelimiter | undefined
 }
 
 export interface CsvImport<Columns, Item, Report extends RefusedSummary> extends CsvHeader<Columns> {
@@ -67,7 +65,7 @@ export async function countRows<Columns>(file: Buffer, header: CsvHeader<Columns
   let count = 0
   let isEmpty = true
   try {
-    for await (const rows of readCsvRows(file, header.delimiter)) {
+    for await (const rows of readCsvRows(file, header)) {
       const [first] = rows
       if (isEmpty && first !== undefined && startsWithHeader(header, header.parseColumns(first))) count -= 1
       isEmpty = false
@@ -123,7 +121,7 @@ async function* readDataRows<Columns>(
   header: CsvHeader<Columns>,
 ): AsyncGenerator<{ readonly row: CsvRow; readonly columns: Columns }> {
   let columns: Columns | null = null
-  for await (const rows of readCsvRows(file, header.delimiter)) {
+  for await (const rows of readCsvRows(file, header)) {
     for (const row of rows) {
       const isFirst = columns === null
       columns ??= header.parseColumns(row)

@@ -4,6 +4,7 @@
  */
 import type { Generated } from 'kysely'
 import type { RefusalKind } from '../../mail/refusal.js'
+import type { TextEncoding } from '../../platform/csv/encoding.js'
 import type { RefusedSummary } from '../../platform/csv/refused-lines.js'
 import type { Flag, Json, JsonObject, Slot, Timestamp } from './columns.js'
 
@@ -150,6 +151,8 @@ export interface ContactLayout {
   readonly hasHeader: boolean
   /** Null if the first line decides. */
   readonly delimiter: ',' | ';' | '\t' | '|' | null
+  /** Of the whole file, which the database has in pieces. */
+  readonly encoding: TextEncoding
 }
 
 /** What may be wrong with an address that was imported all the same. */

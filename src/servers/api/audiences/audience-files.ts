@@ -1,6 +1,7 @@
 /** Contacts of an audience as CSV files: POST /v1/audiences/:id/import, GET /v1/audiences/:id/export. */
 import { z } from 'zod'
-import { MAX_ROWS } from '../../../base/storage/db/csv-import.js'
+import { detectEncoding } from '../../../base/platform/csv/encoding.js'
+import { type ImportJournal, MAX_ROWS } from '../../../base/storage/db/csv-import.js'
 import type { ContactImportReport } from '../../../base/storage/tables/content-tables.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import { exportContacts } from '../../../workspaces/audiences/export-contacts.js'
@@ -9,16 +10,10 @@ import { formatContentDisposition } from '../http/output/content-disposition.js'
 import { type Route, route, uploadRoute } from '../http/route/route.js'
 import { contactReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
-import { booleanText, isTrue, layoutFields, leaveOut, toLayout } from './import-layout.js'
+import { choiceFields, layoutFields, toLayout } from './import-layout.js'
 import { type PreviewRouteDeps, previewRoute } from './import-preview.js'
 
-const importQuery = z.strictObject({
-  resubscribe: booleanText.default('false').transform(isTrue).meta({
-    description: 'Whether `true` in the file subscribes contacts again that have unsubscribed. Default false.',
-  }),
-  ...layoutFields,
-  leave_out: leaveOut,
-})
+const importQuery = z.strictObject({ ...choiceFields, ...layoutFields })
 
 const tag = 'Audiences'
 
@@ -51,16 +46,18 @@ function importRoute(deps: ImportRouteDeps): Route {
     }) => {
       const check = (): Promise<unknown> => requireAudience(deps.read, workspaceId, audienceId)
       await check()
-      const layout = toLayout(layoutQuery)
-      const request = { audienceId, resubscribe, layout, leaveOut }
-      return runFileImport<ContactImportReport>(deps, file, {
-        workspaceId,
-        options: { kind: 'contacts', ...request },
-        check,
-        countRows: (bytes) => countContactRows(bytes, layout),
-        importRows: (bytes, journal) => importContacts(deps, { ...request, workspaceId }, bytes, journal),
-        now,
-      })
+      const given = toLayout(layoutQuery)
+      const plan = async (bytes: Buffer) => {
+        const layout = { ...given, encoding: await detectEncoding(bytes) }
+        const request = { audienceId, resubscribe, layout, leaveOut }
+        return {
+          total: await countContactRows(bytes, layout),
+          options: { kind: 'contacts', ...request } as const,
+          importRows: (journal: ImportJournal<ContactImportReport>) =>
+            importContacts(deps, { ...request, workspaceId }, bytes, journal),
+        }
+      }
+      return runFileImport<ContactImportReport>(deps, file, { workspaceId, check, plan, now })
     },
   })
 }

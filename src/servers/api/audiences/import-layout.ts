@@ -6,9 +6,9 @@ import type { ContactLayout } from '../../../base/storage/tables/content-tables.
 import { contactFields, isContactField } from '../../../workspaces/audiences/contact-layout.js'
 import { hintKind } from '../imports/imports.js'
 
-export const booleanText = z.enum(['true', 'false'], 'allowed: true, false')
+const booleanText = z.enum(['true', 'false'], 'allowed: true, false')
 
-export function isTrue(word: 'true' | 'false'): boolean {
+function isTrue(word: 'true' | 'false'): boolean {
   return word === 'true'
 }
 
@@ -46,7 +46,7 @@ function parseFields(text: string): readonly (string | null)[] | null {
 
 const leaveOutRule = 'allowed: role, disposable, typo, one or more of them with commas between them'
 
-export const leaveOut = z
+const leaveOut = z
   .string(leaveOutRule)
   .regex(/^(?:role|disposable|typo)(?:,(?:role|disposable|typo)){0,2}$/, leaveOutRule)
   .optional()
@@ -55,6 +55,14 @@ export const leaveOut = z
     description:
       'Lines whose address has one of these hints are not imported. Without it, all lines are imported: `role,typo`.',
   })
+
+/** What the user decides about lines, besides how they are read. */
+export const choiceFields = {
+  resubscribe: booleanText.default('false').transform(isTrue).meta({
+    description: 'Whether `true` in the file subscribes contacts again that have unsubscribed. Default false.',
+  }),
+  leave_out: leaveOut,
+}
 
 export const layoutFields = {
   columns: columns.optional().meta({
@@ -78,7 +86,7 @@ interface LayoutQuery {
 }
 
 /** Throws a Refusal if the columns have neither fields nor names. */
-export function toLayout(query: LayoutQuery): ContactLayout {
+export function toLayout(query: LayoutQuery): Omit<ContactLayout, 'encoding'> {
   const hasHeader = query.header !== 'false'
   if (!hasHeader && query.columns === undefined) {
     const rule = 'columns: is required if the file has no line with the names of the columns'
@@ -92,7 +100,7 @@ export function toLooseLayout({
   columns,
   header,
   delimiter,
-}: LayoutQuery): Omit<ContactLayout, 'hasHeader'> & { readonly hasHeader: boolean | null } {
+}: LayoutQuery): Omit<ContactLayout, 'hasHeader' | 'encoding'> & { readonly hasHeader: boolean | null } {
   return {
     columns: columns ?? null,
     hasHeader: header === undefined ? null : header === 'true',

@@ -4,20 +4,23 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { OwnerTurns } from '../../../base/platform/owner-turns.js'
 import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
+import { ContactPlan } from '../../../workspaces/audiences/contact-plan.js'
 import {
   type ContactPreview,
   MAX_CHECKED,
+  MAX_CHECKED_CELLS,
   MAX_SHOWN,
   previewContacts,
 } from '../../../workspaces/audiences/preview-contacts.js'
 import { json } from '../http/answer.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Route, uploadRoute } from '../http/route/route.js'
-import { hintFields, refusedLineFields } from '../imports/imports.js'
+import { contactCounts, hintFields, refusedLineFields, toReasons } from '../imports/imports.js'
 import { type ImportRouteDeps, importFileLimit } from '../imports/run-file-import.js'
-import { delimiterName, layoutFields, nameDelimiter, toLooseLayout } from './import-layout.js'
+import { choiceFields, delimiterName, layoutFields, nameDelimiter, toLooseLayout } from './import-layout.js'
 
 const query = z.strictObject({
+  ...choiceFields,
   ...layoutFields,
   header: layoutFields.header.meta({
     description:
@@ -38,18 +41,25 @@ const preview = z
   .strictObject({
     header: z.boolean(),
     delimiter: delimiterName.meta({ example: 'comma' }),
+    encoding: z
+      .enum(['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'])
+      .meta({ description: 'How the bytes of the file are read.', example: 'utf-8' }),
     columns: z.array(column),
     rows: z
       .array(z.strictObject({ line: z.int(), cells: z.array(z.string()) }))
       .meta({ description: `The first ${MAX_SHOWN}.`, example: [{ line: 2, cells: ['bob@example.com', 'Bob'] }] }),
     total: z.int().meta({ description: 'Lines of the file, without that of the column names.' }),
-    checked: z
-      .int()
-      .meta({ description: `Lines to which the rest belongs: at most the first ${MAX_CHECKED}.`, example: 998 }),
+    checked: z.int().meta({
+      description:
+        `Lines to which the rest belongs: at most the first ${MAX_CHECKED}, and fewer if they have more than ` +
+        `${MAX_CHECKED_CELLS} cells.`,
+      example: 998,
+    }),
     problem: z
       .string()
       .nullable()
       .meta({ description: 'Why the file cannot be imported with these columns. Null: it can.', example: null }),
+    ...contactCounts,
     ...refusedLineFields,
     ...hintFields,
   })
@@ -63,7 +73,7 @@ export interface PreviewRouteDeps extends ImportRouteDeps {
 const TOGETHER = 3
 const limits = { maxWaiting: 60, maxWaitingOfOwner: 4 }
 
-export function previewRoute({ read, files, workspaces }: PreviewRouteDeps): Route {
+export function previewRoute({ read, clock, files, workspaces }: PreviewRouteDeps): Route {
   const turns = new OwnerTurns({
     together: TOGETHER,
     waiting: {
@@ -87,11 +97,20 @@ export function previewRoute({ read, files, workspaces }: PreviewRouteDeps): Rou
     },
     answers: { 200: { description: 'Columns, first rows, refused lines and hints.', schema: preview } },
     refusals: ['audience_not_found', 'payload_too_large'],
-    run: async ({ principal: { workspaceId }, params: { id = '' }, query: layout, body: file }) => {
-      await requireAudience(read, workspaceId, id)
+    run: async ({
+      principal: { workspaceId },
+      params: { id: audienceId = '' },
+      query: { resubscribe, leave_out: leaveOut, ...layoutQuery },
+      body: file,
+    }) => {
+      await requireAudience(read, workspaceId, audienceId)
+      const layout = toLooseLayout(layoutQuery)
+      const about = { read, workspaceId, audienceId, resubscribe, now: clock() }
       // The file is complete before it waits, so that a slow client holds no turn.
       const found = await withFileInMemory(file, files, workspaceId, (bytes) =>
-        turns.run(workspaces.ownerOf(workspaceId), () => previewContacts(bytes, toLooseLayout(layout))),
+        turns.run(workspaces.ownerOf(workspaceId), () =>
+          previewContacts(bytes, { layout, leaveOut, plan: new ContactPlan(about) }),
+        ),
       )
       return json(200, toResource(found))
     },
@@ -106,6 +125,7 @@ function toResource({ hasHeader, delimiter, ...found }: ContactPreview): z.outpu
     columns: [...found.columns],
     rows: found.rows.map(({ line, cells }) => ({ line, cells: [...cells] })),
     refusals: [...found.refusals],
+    refusal_reasons: toReasons(found),
     hints: [...found.hints],
   }
 }

@@ -3,8 +3,9 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { BroadcastEngine } from '../../../outbound/broadcasts/broadcast-engine.js'
+import { type BroadcastRef, broadcastById } from '../../../outbound/broadcasts/broadcast-records.js'
 import { actOnBroadcast, type BroadcastAct, deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
-import { createDraft } from '../../../outbound/broadcasts/draft.js'
+import { createDraftOnce, forgetKey } from '../../../outbound/broadcasts/create-once.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadcasts/send-broadcast.js'
 import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/test-copy.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
@@ -12,10 +13,11 @@ import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { type BlockCompiler, compileSource } from '../content/blocks-field.js'
 import { requireDiskSpace } from '../emails/email-acceptance.js'
-import { json } from '../http/answer.js'
+import { idempotencyHeaders, parseIdempotencyKey } from '../emails/idempotency-key.js'
+import { type Answer, json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { uuid } from '../http/input/values.js'
-import { type Route, route } from '../http/route/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { broadcastRecord, toBroadcastRecord } from './broadcast-answers.js'
 import { actExamples, draftExample, scheduledExample } from './broadcast-examples.js'
 import { broadcastRequest, broadcastSend, broadcastTest, toDraft } from './broadcast-fields.js'
@@ -57,6 +59,7 @@ function createRoute(deps: BroadcastActDeps): Route {
     tag,
     summary: 'Create a broadcast to an audience, as a draft or to be sent at once',
     description: 'Has either `template_id`, or `subject` with `html` or `blocks`, `text`, or both.',
+    headers: idempotencyHeaders,
     body: broadcastRequest,
     maxBody: MAX_BROADCAST_BODY,
     answers: { 201: { description: 'The broadcast.', schema: broadcastRecord, example: draftExample } },
@@ -68,25 +71,45 @@ function createRoute(deps: BroadcastActDeps): Route {
       'conflict',
       'invalid_from_address',
     ],
-    run: async ({ principal, body, now }) => {
-      const { workspaceId } = principal
-      const at = parseStart(body.scheduled_at, now)
-      if (body.send === true) requireDiskSpace(deps)
-      const source = await compileSource(deps.blocks, workspaceId, body)
-      const draft = await createDraft(deps, workspaceId, toDraft(body, source), now)
-      if (body.send !== true) return json(201, await toBroadcastRecord(deps.read, draft))
-      const { id } = draft
-      try {
-        return json(201, await startBroadcast(deps, { principal, id, at, now }))
-      } catch (error) {
-        // The client has no id of a draft that stays.
-        if (error instanceof Refusal)
-          await deleteBroadcast(deps, { ref: { workspaceId, id }, actor: actorOf(principal), now })
-        throw error
-      }
-    },
+    run: (call) => create(deps, call),
   })
 }
+
+async function create(
+  deps: BroadcastActDeps,
+  call: Call<undefined, z.output<typeof broadcastRequest>>,
+): Promise<Answer> {
+  const { principal, body, now } = call
+  const { workspaceId } = principal
+  const use = parseIdempotencyKey(call)
+  const at = parseStart(body.scheduled_at, now)
+  if (body.send === true) requireDiskSpace(deps)
+  const source = await compileSource(deps.blocks, workspaceId, body)
+  const created = await createDraftOnce(deps, { workspaceId, draft: toDraft(body, source), use, now })
+  const { id, status } = created.broadcast
+  if (body.send !== true || status !== 'draft') return json(201, await toBroadcastRecord(deps.read, created.broadcast))
+  try {
+    return json(201, await startBroadcast(deps, { principal, id, at, now }))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const ref = { workspaceId, id }
+    const started = await findStarted(deps, ref)
+    if (started !== null) return json(201, started)
+    if (!created.isNew) throw error
+    // The client has no id of a draft that stays.
+    await deleteBroadcast(deps, { ref, actor: actorOf(principal), now })
+    if (use !== null) await forgetKey(deps, use, now)
+    throw error
+  }
+}
+
+/** The broadcast, if an equal request has started it at the same time. */
+async function findStarted({ read }: BroadcastActDeps, ref: BroadcastRef): Promise<BroadcastAnswer | null> {
+  const [found] = await broadcastById(read, ref)
+  return found === undefined || found.status === 'draft' ? null : toBroadcastRecord(read, found)
+}
+
+type BroadcastAnswer = Awaited<ReturnType<typeof toBroadcastRecord>>
 
 function sendRoute(deps: BroadcastActDeps): Route {
   return route({
@@ -125,7 +148,7 @@ function parseStart(given: string | undefined, now: number): number | null {
 async function startBroadcast(
   deps: BroadcastActDeps,
   request: Parameters<typeof sendBroadcast>[1],
-): Promise<Awaited<ReturnType<typeof toBroadcastRecord>>> {
+): Promise<BroadcastAnswer> {
   const sent = await sendBroadcast(deps, request)
   await deps.broadcasts.wake()
   return toBroadcastRecord(deps.read, sent)

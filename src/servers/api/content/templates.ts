@@ -216,7 +216,8 @@ function renderRoute({ read, templates, sampleUnsubscribeUrl: unsubscribeUrl, co
       const { template_data: data } = call.body
       const small = renderSmallTemplate(template, data, unsubscribeUrl)
       if (small !== null) return json(200, small)
-      const { subject, html, text } = await composing.render({ template, data, unsubscribeUrl, form: 'json' })
+      const job = { template, data, unsubscribeUrl, form: 'json' } as const
+      const { subject, html, text } = await composing.renderInTurn(workspaceId, job)
       return json(200, { subject, html: html && new JsonText(html), text: text && new JsonText(text) })
     },
   })

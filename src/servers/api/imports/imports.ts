@@ -1,7 +1,13 @@
 /** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import { MAX_LISTED } from '../../../base/platform/csv/refused-lines.js'
+import {
+  MAX_LISTED,
+  MAX_REASON_LINES,
+  MAX_REASONS,
+  noRefusedLines,
+  type RefusedSummary,
+} from '../../../base/platform/csv/refused-lines.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type {
@@ -15,6 +21,18 @@ import { json } from '../http/answer.js'
 import { codeOfRefusal } from '../http/error-answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
+
+const reasonFields = z.strictObject({
+  field: z.string().nullable(),
+  reason: z.string(),
+  count: z.int(),
+  lines: z.array(z.int()).meta({ description: `The first ${MAX_REASON_LINES} of its lines.` }),
+  value: z.string().nullable().meta({ description: 'The value of the first of them.' }),
+})
+
+export function toReasons({ refusal_reasons: reasons }: RefusedSummary): z.output<typeof reasonFields>[] {
+  return reasons.map(({ lines, ...reason }) => ({ ...reason, lines: [...lines] }))
+}
 
 export const refusedLineFields = {
   refused: z.int().meta({ description: 'Lines that were refused.' }),
@@ -31,6 +49,10 @@ export const refusedLineFields = {
       description: `The first ${MAX_LISTED} of them, with the reason.`,
       example: [{ line: 7, field: 'email', reason: 'is not a mail address, local@domain', value: 'bob' }],
     }),
+  refusal_reasons: z.array(reasonFields).meta({
+    description: `The first ${MAX_REASONS} reasons of all refused lines.`,
+    example: [{ field: 'email', reason: 'is not a mail address, local@domain', count: 1, lines: [7], value: 'bob' }],
+  }),
 }
 
 export const hintKind = z.enum(['role', 'disposable', 'typo']).meta({ example: 'typo' })
@@ -56,13 +78,17 @@ export const hintFields = {
     }),
 }
 
+export const contactCounts = {
+  added: z.int(),
+  updated: z.int(),
+  unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
+  still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
+  left_out: z.int().meta({ description: 'Lines that `leave_out` has left out.', example: 0 }),
+}
+
 export const contactReport = z
   .strictObject({
-    added: z.int(),
-    updated: z.int(),
-    unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
-    still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
-    left_out: z.int().meta({ description: 'Lines that `leave_out` has left out.', example: 0 }),
+    ...contactCounts,
     ...refusedLineFields,
     ...hintFields,
   })
@@ -137,10 +163,11 @@ function toReportResource(
   report: ContactImportReport | SuppressionImportReport,
 ): z.output<typeof contactReport> | z.output<typeof suppressionReport> {
   const refusals = [...report.refusals]
-  if ('provider' in report) return { ...report, refusals }
-  // A report of an earlier version has no hints.
+  // A report of an earlier version has no reasons and no hints.
+  const refusal_reasons = toReasons({ ...noRefusedLines, ...report })
+  if ('provider' in report) return { ...report, refusals, refusal_reasons }
   const whole = { ...noHints, ...report }
-  return { ...whole, refusals, hints: [...whole.hints] }
+  return { ...whole, refusals, refusal_reasons, hints: [...whole.hints] }
 }
 
 function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {

@@ -37,14 +37,19 @@ export const acceptedAnswer: DocumentedAnswer = {
 
 interface FileImport<Report> {
   readonly workspaceId: string
-  /** The options of the request that the import keeps. */
-  readonly options: ImportOptions
   /** Throws a Refusal when the import is not possible. Called before the file is stored. */
   readonly check?: () => Promise<unknown>
   /** Rejects with a Refusal for a file that cannot be imported. */
-  readonly countRows: (file: Buffer) => Promise<number>
-  readonly importRows: (file: Buffer, journal: ImportJournal<Report>) => Promise<Report>
+  readonly plan: (file: Buffer) => Promise<PlannedImport<Report>>
   readonly now: number
+}
+
+interface PlannedImport<Report> {
+  /** Data rows of the file. */
+  readonly total: number
+  /** The options that the import keeps. */
+  readonly options: ImportOptions
+  readonly importRows: (journal: ImportJournal<Report>) => Promise<Report>
 }
 
 /**
@@ -53,12 +58,12 @@ interface FileImport<Report> {
 export function runFileImport<Report>(
   deps: ImportRouteDeps,
   uploaded: UploadedFile,
-  { workspaceId, options, check, countRows, importRows, now }: FileImport<Report>,
+  { workspaceId, check, plan, now }: FileImport<Report>,
 ): Promise<Answer> {
   return withFileInMemory(uploaded, deps.files, workspaceId, async (file) => {
-    const total = await countRows(file)
+    const { total, options, importRows } = await plan(file)
     if (total <= MAX_SYNC_ROWS) {
-      const body = await importRows(file, createDirectJournal(deps.read, workspaceId))
+      const body = await importRows(createDirectJournal(deps.read, workspaceId))
       return { kind: 'json', status: 200, body }
     }
     await check?.()

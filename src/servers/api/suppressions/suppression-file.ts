@@ -41,9 +41,11 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
         recordSuppressionImport({ workspaceId, actor, at: now }, report)
       return runFileImport<SuppressionImportReport>(deps, file, {
         workspaceId,
-        options: { kind: 'suppressions', reason, actor },
-        countRows: countSuppressionRows,
-        importRows: (bytes, journal) => importSuppressions(deps, { workspaceId, reason }, bytes, journal, noteEnd),
+        plan: async (bytes) => ({
+          total: await countSuppressionRows(bytes),
+          options: { kind: 'suppressions', reason, actor },
+          importRows: (journal) => importSuppressions(deps, { workspaceId, reason }, bytes, journal, noteEnd),
+        }),
         now,
       })
     },

@@ -1,16 +1,21 @@
 /**
  * The tool bar of the editor. One of its buttons is in the order of Tab, and the arrow keys move between them (the
- * ARIA pattern of tool bars). Buttons that cannot act now stay reachable, so that the order does not change.
+ * ARIA pattern of tool bars). Buttons that cannot act now stay reachable, so that the order does not change. Escape goes
+ * back to the text.
  */
 import type { VNode } from 'preact'
 import { type MutableRef, useState } from 'preact/hooks'
+import { Icon, type IconName } from './editor-icons.tsx'
 import type { Align, MailView, MarkName, SelectionFacts } from './mail-document.ts'
 
 interface Tool {
   readonly label: string
-  /** What the button shows. Screen readers read the label. */
-  readonly sign: string
+  /** What the button shows, besides or in place of an icon. Screen readers read the label. */
+  readonly sign?: string
+  readonly icon?: IconName
   readonly look?: string
+  /** The key that does the same, for the hint. */
+  readonly keys?: string
   readonly isPressed?: boolean
   readonly isDisabled?: boolean
   readonly act: () => void
@@ -27,16 +32,16 @@ interface ToolbarProps {
   readonly onMove: (by: -1 | 1) => void
 }
 
-const MARKS: readonly { readonly name: MarkName; readonly label: string; readonly sign: string }[] = [
-  { name: 'strong', label: 'Bold', sign: 'B' },
-  { name: 'em', label: 'Italic', sign: 'I' },
-  { name: 'underline', label: 'Underlined', sign: 'U' },
+const MARKS: readonly (Pick<Tool, 'label' | 'sign' | 'keys'> & { readonly name: MarkName })[] = [
+  { name: 'strong', label: 'Bold', sign: 'B', keys: 'Ctrl+B' },
+  { name: 'em', label: 'Italic', sign: 'I', keys: 'Ctrl+I' },
+  { name: 'underline', label: 'Underlined', sign: 'U', keys: 'Ctrl+U' },
 ]
 
-const ALIGNS: readonly { readonly align: Align; readonly label: string; readonly sign: string }[] = [
-  { align: 'left', label: 'Align left', sign: '⇤' },
-  { align: 'center', label: 'Center', sign: '↔' },
-  { align: 'right', label: 'Align right', sign: '⇥' },
+const ALIGNS: readonly (Pick<Tool, 'label'> & { readonly align: Align })[] = [
+  { align: 'left', label: 'Align left' },
+  { align: 'center', label: 'Center' },
+  { align: 'right', label: 'Align right' },
 ]
 
 export function EditorToolbar(props: ToolbarProps): VNode {
@@ -44,6 +49,11 @@ export function EditorToolbar(props: ToolbarProps): VNode {
   const tools = groups.flat()
   const [current, setCurrent] = useState(0)
   const move = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') {
+      event.preventDefault()
+      props.view.focus()
+      return
+    }
     const to = { ArrowRight: current + 1, ArrowLeft: current - 1, Home: 0, End: tools.length - 1 }[event.key]
     if (to === undefined) return
     event.preventDefault()
@@ -72,12 +82,12 @@ interface ToolButtonProps {
 }
 
 function ToolButton({ tool, isCurrent, onFocus }: ToolButtonProps): VNode {
-  const { label, sign, look, isPressed, isDisabled = false, act } = tool
+  const { label, sign, icon, look, keys, isPressed, isDisabled = false, act } = tool
   return (
     <button
       type="button"
       class={look === undefined ? 'mail-tool' : `mail-tool mail-tool-${look}`}
-      title={label}
+      title={keys === undefined ? label : `${label} (${keys})`}
       aria-label={label}
       aria-pressed={isPressed}
       aria-disabled={isDisabled}
@@ -89,6 +99,7 @@ function ToolButton({ tool, isCurrent, onFocus }: ToolButtonProps): VNode {
         if (!isDisabled) act()
       }}
     >
+      {icon === undefined ? null : <Icon name={icon} />}
       {sign}
     </button>
   )
@@ -96,8 +107,8 @@ function ToolButton({ tool, isCurrent, onFocus }: ToolButtonProps): VNode {
 
 function insertTools({ onMenu, onVariable }: ToolbarProps): readonly Tool[] {
   return [
-    { label: 'Insert a block', sign: '+ Block', look: 'wide', act: onMenu },
-    { label: 'Insert a variable', sign: '{ }', look: 'wide', act: onVariable },
+    { label: 'Insert a block', icon: 'plus', sign: 'Block', look: 'wide', keys: '/', act: onMenu },
+    { label: 'Insert a variable', icon: 'braces', sign: 'Variable', look: 'wide', act: onVariable },
   ]
 }
 
@@ -108,34 +119,34 @@ function textTools({ view, facts: { block } }: ToolbarProps): readonly Tool[] {
     isPressed: block === `heading${level}`,
     act: () => view.setHeading(level),
   })
-  const list = (kind: 'bullet_list' | 'ordered_list', label: string, sign: string): Tool => ({
+  const list = (kind: 'bullet_list' | 'ordered_list', label: string, icon: IconName): Tool => ({
     label,
-    sign,
+    icon,
     isPressed: block === kind,
     act: () => view.toggleList(kind),
   })
   return [
-    { label: 'Text', sign: 'T', isPressed: block === 'paragraph', act: () => view.setHeading(null) },
+    { label: 'Text', sign: 'Text', look: 'wide', isPressed: block === 'paragraph', act: () => view.setHeading(null) },
     ...[heading(1), heading(2), heading(3)],
-    list('bullet_list', 'List with bullets', '•'),
-    list('ordered_list', 'List with numbers', '#'),
+    list('bullet_list', 'List with bullets', 'bullets'),
+    list('ordered_list', 'List with numbers', 'numbers'),
   ]
 }
 
 function markTools({ view, facts, onLink }: ToolbarProps): readonly Tool[] {
   const marks = MARKS.map(
-    ({ name, label, sign }): Tool => ({
-      ...{ label, sign, look: name },
+    ({ name, ...shown }): Tool => ({
+      ...{ ...shown, look: name },
       isPressed: facts.marks.includes(name),
       act: () => view.toggleMark(name),
     }),
   )
-  return [...marks, { label: 'Link', sign: 'Link', look: 'wide', isPressed: facts.link !== null, act: onLink }]
+  return [...marks, { label: 'Link', icon: 'link', keys: 'Ctrl+K', isPressed: facts.link !== null, act: onLink }]
 }
 
 function alignTools({ view, facts }: ToolbarProps): readonly Tool[] {
-  return ALIGNS.map(({ align, label, sign }) => ({
-    ...{ label, sign },
+  return ALIGNS.map(({ align, label }) => ({
+    ...{ label, icon: align },
     isPressed: facts.align === align,
     isDisabled: facts.align === null,
     act: () => view.setAlign(align),
@@ -144,11 +155,11 @@ function alignTools({ view, facts }: ToolbarProps): readonly Tool[] {
 
 function blockTools({ view, facts, onEdit, onMove }: ToolbarProps): readonly Tool[] {
   return [
-    { label: 'Change the selected block', sign: 'Change', look: 'wide', isDisabled: facts.node === null, act: onEdit },
-    { label: 'Move the block up', sign: '↑', act: () => onMove(-1) },
-    { label: 'Move the block down', sign: '↓', act: () => onMove(1) },
-    { label: 'Remove the block', sign: '×', act: view.remove },
-    { label: 'Undo', sign: '↶', isDisabled: !facts.canUndo, act: view.undo },
-    { label: 'Redo', sign: '↷', isDisabled: !facts.canRedo, act: view.redo },
+    { label: 'Change the selected block', icon: 'pencil', keys: 'Enter', isDisabled: facts.node === null, act: onEdit },
+    { label: 'Move the block up', icon: 'up', keys: 'Alt+↑', act: () => onMove(-1) },
+    { label: 'Move the block down', icon: 'down', keys: 'Alt+↓', act: () => onMove(1) },
+    { label: 'Remove the block', icon: 'bin', act: view.remove },
+    { label: 'Undo', icon: 'undo', keys: 'Ctrl+Z', isDisabled: !facts.canUndo, act: view.undo },
+    { label: 'Redo', icon: 'redo', keys: 'Ctrl+Y', isDisabled: !facts.canRedo, act: view.redo },
   ]
 }

@@ -30,17 +30,19 @@ function LoadedEditor(props: MailEditorProps & { readonly code: MailCode }): VNo
   return (
     <div class="mail-editor">
       {fault === null ? null : <Note tone="bad">{fault}</Note>}
-      {view === null ? null : (
-        <EditorToolbar
-          {...{ view, facts, element: editor.toolbar, onMenu: editor.openMenu, onMove: editor.move }}
-          onVariable={() => editor.openForm({ kind: 'variable', attrs: null, inserts: true })}
-          onLink={() => editor.ask('link')}
-          onEdit={() => {
-            if (facts.node !== null) editor.ask(facts.node.kind)
-          }}
-        />
-      )}
-      <div ref={editor.host} class="mail-paper" />
+      <div class="mail-frame">
+        {view === null ? null : (
+          <EditorToolbar
+            {...{ view, facts, element: editor.toolbar, onMenu: editor.openMenu, onMove: editor.move }}
+            onVariable={() => editor.openForm({ kind: 'variable', attrs: null, inserts: true })}
+            onLink={() => editor.ask('link')}
+            onEdit={() => {
+              if (facts.node !== null) editor.ask(facts.node.kind)
+            }}
+          />
+        )}
+        <div ref={editor.host} class="mail-paper" />
+      </div>
       <EditorHint id={`${id}-hint`} />
       <p class="visually-hidden" role="status">
         {announced}
@@ -66,7 +68,7 @@ function EditorHint({ id }: { readonly id: string }): VNode {
     <p class="field-hint" id={id}>
       Type <kbd>/</kbd> in an empty line for a block, and <code>{'{{first_name|you}}'}</code> for a variable.{' '}
       <kbd>Alt+↑</kbd> and <kbd>Alt+↓</kbd> move a block, <kbd>Enter</kbd> changes a selected one, <kbd>Alt+F10</kbd>{' '}
-      goes to the tool bar.
+      goes to the tool bar, and <kbd>Esc</kbd> back.
     </p>
   )
 }

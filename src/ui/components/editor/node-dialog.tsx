@@ -153,6 +153,7 @@ function ImageFields({ value }: ValueProps): VNode {
         inputMode="url"
         value={value('src')}
         placeholder="https://example.com/image.png"
+        hint="Put the image on a web server that everybody can reach, such as that of your website. Posthorn does not serve images to the readers of mail."
       />
       <TextField
         name="alt"

@@ -25,7 +25,22 @@ const choices = [
 
 const NOT_IMPORTED = ''
 
-export function ImportColumns({ preview: { columns, rows }, fields, onChange }: ImportColumnsProps): VNode {
+export function ImportColumns({ preview, fields, onChange }: ImportColumnsProps): VNode {
+  const { columns } = preview
+  return (
+    <>
+      {columns.length > FITTING ? (
+        <p class="field-hint import-wide">The file has {columns.length} columns: the table scrolls sideways.</p>
+      ) : null}
+      <ColumnTable {...{ preview, fields, onChange }} />
+    </>
+  )
+}
+
+/** Columns that fit on most screens. */
+const FITTING = 5
+
+function ColumnTable({ preview: { columns, rows }, fields, onChange }: ImportColumnsProps): VNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard.
     <div class="import-preview" tabIndex={0}>
@@ -33,12 +48,15 @@ export function ImportColumns({ preview: { columns, rows }, fields, onChange }: 
         <caption class="visually-hidden">The columns of the file and its first lines</caption>
         <thead>
           <tr>
-            <th scope="col">Line</th>
+            <th scope="col" class="import-line">
+              Line
+            </th>
             {columns.map((column, at) => (
               <th key={`${at} ${column.title}`} scope="col">
                 <ColumnField
                   column={column}
                   number={at + 1}
+                  samples={rows.flatMap(({ cells }) => cells[at] || []).slice(0, SAMPLES)}
                   field={fields[at] ?? null}
                   onChange={(field) => onChange(columns.map((_, one) => (one === at ? field : (fields[one] ?? null))))}
                 />
@@ -46,31 +64,45 @@ export function ImportColumns({ preview: { columns, rows }, fields, onChange }: 
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map(({ line, cells }) => (
-            <tr key={line}>
-              <th scope="row">{line}</th>
-              {columns.map((column, at) => (
-                <td key={`${at} ${column.title}`} class={(fields[at] ?? null) === null ? 'import-ignored' : undefined}>
-                  {cells[at] ?? ''}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        <FirstLines {...{ columns, rows, fields }} />
       </table>
     </div>
   )
 }
 
+type FirstLinesProps = Pick<Preview, 'columns' | 'rows'> & Pick<ImportColumnsProps, 'fields'>
+
+function FirstLines({ columns, rows, fields }: FirstLinesProps): VNode {
+  return (
+    <tbody>
+      {rows.map(({ line, cells }) => (
+        <tr key={line}>
+          <th scope="row" class="import-line">
+            {line}
+          </th>
+          {columns.map((column, at) => (
+            <td key={`${at} ${column.title}`} class={(fields[at] ?? null) === null ? 'import-ignored' : undefined}>
+              <div class="import-cell">{cells[at] ?? ''}</div>
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  )
+}
+
+/** Values that stand below a column on narrow screens, in place of the lines. */
+const SAMPLES = 3
+
 interface ColumnFieldProps {
   readonly column: Column
   readonly number: number
+  readonly samples: readonly string[]
   readonly field: string | null
   readonly onChange: (field: string | null) => void
 }
 
-function ColumnField({ column: { title }, number, field, onChange }: ColumnFieldProps): VNode {
+function ColumnField({ column: { title }, number, samples, field, onChange }: ColumnFieldProps): VNode {
   const id = useId()
   const name = title === null || title === '' ? `Column ${number}` : title
   return (
@@ -79,6 +111,7 @@ function ColumnField({ column: { title }, number, field, onChange }: ColumnField
       <select
         id={id}
         value={field ?? NOT_IMPORTED}
+        aria-invalid={field === UNDECIDED}
         onChange={({ currentTarget: { value } }) => onChange(value === NOT_IMPORTED ? null : value)}
       >
         {field === UNDECIDED ? <option value={UNDECIDED}>Choose what it is</option> : null}
@@ -94,6 +127,7 @@ function ColumnField({ column: { title }, number, field, onChange }: ColumnField
           </option>
         ))}
       </select>
+      <p class="import-samples">{samples.join(' · ') || 'No values in the first lines'}</p>
     </>
   )
 }

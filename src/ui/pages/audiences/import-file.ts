@@ -16,12 +16,20 @@ export interface Choices {
   readonly fields: readonly (string | null)[] | null
   readonly header: boolean | null
   readonly delimiter: Preview['delimiter'] | null
+  readonly resubscribe: boolean
+  /** Lines whose address has one of these hints are not imported. */
+  readonly leaveOut: readonly Hint[]
 }
 
-export const noChoices: Choices = { fields: null, header: null, delimiter: null }
+export const firstChoices: Choices = {
+  ...{ fields: null, header: null, delimiter: null },
+  ...{ resubscribe: false, leaveOut: ['typo', 'disposable'] },
+}
 
-function toQuery({ fields, header, delimiter }: Choices) {
+function toQuery({ fields, header, delimiter, resubscribe, leaveOut }: Choices) {
   return {
+    resubscribe: resubscribe ? ('true' as const) : ('false' as const),
+    ...(leaveOut.length === 0 ? {} : { leave_out: leaveOut.join(',') }),
     ...(fields === null ? {} : { columns: JSON.stringify(fields) }),
     ...(header === null ? {} : { header: header ? ('true' as const) : ('false' as const) }),
     ...(delimiter === null ? {} : { delimiter }),
@@ -33,23 +41,7 @@ export function previewFile(audienceId: string, file: File, choices: Choices): P
   return unwrap(api.POST('/v1/audiences/{id}/import/preview', { params, ...toUpload(file) }))
 }
 
-interface ImportRequest {
-  readonly file: File
-  readonly choices: Choices
-  readonly resubscribe: boolean
-  readonly leaveOut: readonly Hint[]
-}
-
-export function importFile(
-  audienceId: string,
-  { file, choices, resubscribe, leaveOut }: ImportRequest,
-): Promise<ImportAnswer> {
-  const query = {
-    ...toQuery(choices),
-    resubscribe: resubscribe ? ('true' as const) : ('false' as const),
-    ...(leaveOut.length === 0 ? {} : { leave_out: leaveOut.join(',') }),
-  }
-  return unwrap(
-    api.POST('/v1/audiences/{id}/import', { params: { path: { id: audienceId }, query }, ...toUpload(file) }),
-  )
+export function importFile(audienceId: string, file: File, choices: Choices): Promise<ImportAnswer> {
+  const params = { path: { id: audienceId }, query: toQuery(choices) }
+  return unwrap(api.POST('/v1/audiences/{id}/import', { params, ...toUpload(file) }))
 }

@@ -1,28 +1,29 @@
 /** Two steps of an import: choose the file; then see what it has, name its columns, and import it. */
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { asApiError, toFieldError } from '../../api/api-error.ts'
+import { type ApiError, asApiError, toFieldError } from '../../api/api-error.ts'
 import { ButtonLink } from '../../components/button.tsx'
-import { CheckField, FileField, SelectField } from '../../components/fields.tsx'
+import { CheckField, FileField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readChoices, readFile, readFlag } from '../../components/form-values.ts'
-import { formatNumber } from '../../components/format.ts'
+import { readFile } from '../../components/form-values.ts'
 import { HelpLink } from '../../components/help-link.tsx'
-import { notify } from '../../components/notices.tsx'
+import { Fault } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
 import { ImportColumns } from './import-columns.tsx'
 import {
   type Choices,
+  firstChoices,
   type ImportAnswer,
   importFile,
-  noChoices,
   type Preview,
   previewFile,
   UNDECIDED,
 } from './import-file.ts'
 import { HintChoices } from './import-hints.tsx'
-import { RefusedLines } from './import-report.tsx'
+import { LayoutFields } from './import-layout.tsx'
+import { describeFile, explainNothing, ImportSummary } from './import-summary.tsx'
+import { RefusedLines } from './refused-lines.tsx'
 
 export type { ImportAnswer }
 
@@ -40,29 +41,31 @@ interface ReadFile {
 }
 
 export function ImportForm({ audienceId, onImported, backHref }: ImportFormProps): VNode {
-  const { read, isLooking, show, look } = useLook(audienceId)
-  if (read === null) return <FileStep backHref={backHref} onChosen={(file) => look(file, noChoices)} />
-  const { file, preview } = read
-  const submit = async (values: FormData): Promise<void> => {
-    if (preview.problem !== null) throw toFieldError('columns', describeProblem(preview, preview.problem))
-    const leaveOut = (['role', 'disposable', 'typo'] as const).filter((hint) =>
-      readChoices(values, 'leave_out').includes(hint),
-    )
-    const request = { file, choices: read.choices, leaveOut, resubscribe: readFlag(values, 'resubscribe') }
-    onImported(await importFile(audienceId, request))
+  const { read, state, show, look } = useLook(audienceId)
+  if (read === null) return <FileStep backHref={backHref} onChosen={(file) => look(file, firstChoices)} />
+  const { file, choices } = read
+  const lookAgain = (changed: Choices): void => void look(file, changed).catch(() => undefined)
+  const change = (changed: Choices): void => {
+    show({ ...read, choices: changed })
+    if (changed.fields?.includes(UNDECIDED) !== true) lookAgain(changed)
   }
-  const change = (choices: Choices): void => {
-    show({ ...read, choices })
-    if (choices.fields?.includes(UNDECIDED)) return
-    look(file, choices).catch((error: unknown) => notify(asApiError(error).message, 'bad'))
-  }
-  return <CheckStep {...{ read, isLooking }} onChange={change} onSubmit={submit} onBack={() => show(null)} />
+  return (
+    <CheckStep
+      {...{ read, state }}
+      onChange={change}
+      onRetry={() => lookAgain(choices)}
+      onSubmit={async () => onImported(await importFile(audienceId, file, choices))}
+      onBack={() => show(null)}
+    />
+  )
 }
+
+/** Whether the server has answered what the user has chosen now, or why it has not. */
+type LookState = 'done' | 'looking' | ApiError
 
 interface Look {
   readonly read: ReadFile | null
-  /** True until the server has answered what `read` has now. */
-  readonly isLooking: boolean
+  readonly state: LookState
   /** Shows this in place of what a look that is under way would show. */
   readonly show: (read: ReadFile | null) => void
   readonly look: (file: File, choices: Choices) => Promise<void>
@@ -71,32 +74,33 @@ interface Look {
 /** Only the latest look counts. The answer of an earlier one, or its failure, comes too late. */
 function useLook(audienceId: string): Look {
   const [read, setRead] = useState<ReadFile | null>(null)
-  const [isLooking, setIsLooking] = useState(false)
+  const [state, setState] = useState<LookState>('done')
   const latest = useRef(0)
   const show = (shown: ReadFile | null): void => {
     latest.current += 1
-    setIsLooking(false)
+    setState('done')
     setRead(shown)
   }
   const look = async (file: File, choices: Choices): Promise<void> => {
     latest.current += 1
     const own = latest.current
-    setIsLooking(true)
+    setState('looking')
     try {
       const preview = await previewFile(audienceId, file, choices)
-      if (own === latest.current) show({ file, preview, choices: toChoices(preview) })
+      if (own === latest.current) show({ file, preview, choices: settle(choices, preview) })
     } catch (error) {
       if (own !== latest.current) return
-      setIsLooking(false)
+      setState(asApiError(error))
       throw error
     }
   }
-  return { read, isLooking, show, look }
+  return { read, state, show, look }
 }
 
 /** The import reads the file as its preview did, whatever the names of the columns are. */
-function toChoices({ columns, header, delimiter }: Preview): Choices {
-  return { fields: columns.map(({ field, problem }) => (problem === null ? field : UNDECIDED)), header, delimiter }
+function settle(choices: Choices, { columns, header, delimiter }: Preview): Choices {
+  const fields = columns.map(({ field, problem }) => (problem === null ? field : UNDECIDED))
+  return { ...choices, fields, header, delimiter }
 }
 
 interface FileStepProps {
@@ -135,18 +139,20 @@ function FileStep({ backHref, onChosen }: FileStepProps): VNode {
 
 interface CheckStepProps {
   readonly read: ReadFile
-  readonly isLooking: boolean
+  readonly state: LookState
   readonly onChange: (choices: Choices) => void
-  readonly onSubmit: (values: FormData) => Promise<void>
+  readonly onRetry: () => void
+  readonly onSubmit: () => Promise<void>
   readonly onBack: () => void
 }
 
-function CheckStep({ read, isLooking, onChange, onSubmit, onBack }: CheckStepProps): VNode {
+function CheckStep(props: CheckStepProps): VNode {
+  const { read, onChange } = props
   const { file, preview, choices } = read
-  const { total, checked, problem } = preview
+  const { problem } = preview
   return (
     <>
-      <Section title={`The file ${file.name}`} intro={describeSize(total, checked)}>
+      <Section title={`The file ${file.name}`} intro={describeFile(preview)}>
         <LayoutFields preview={preview} choices={choices} onChange={onChange} />
         {problem === null ? null : (
           <Note tone="bad" title="The file cannot be imported like this">
@@ -163,25 +169,32 @@ function CheckStep({ read, isLooking, onChange, onSubmit, onBack }: CheckStepPro
         report={preview}
         cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
       />
-      <ImportStep {...{ preview, isLooking, onSubmit, onBack }} />
+      <ImportStep {...props} />
     </>
   )
 }
 
-type ImportStepProps = Pick<CheckStepProps, 'isLooking' | 'onSubmit' | 'onBack'> & { readonly preview: Preview }
-
-function ImportStep({ preview, isLooking, onSubmit, onBack }: ImportStepProps): VNode {
+function ImportStep({ read: { preview, choices }, state, onChange, onRetry, onSubmit, onBack }: CheckStepProps): VNode {
+  const nothing = explainNothing(preview)
+  const isUndecided = choices.fields?.includes(UNDECIDED) === true
   return (
     <Section title="Import">
+      {preview.problem === null ? <ImportSummary preview={preview} /> : null}
       <Form onSubmit={onSubmit}>
-        <HintChoices preview={preview} />
+        <HintChoices
+          {...{ preview, leaveOut: choices.leaveOut }}
+          onChange={(leaveOut) => onChange({ ...choices, leaveOut })}
+        />
         <CheckField
           name="resubscribe"
           label="Subscribe contacts that have unsubscribed"
           hint="This applies only to contacts that the file lists as subscribed. Without their consent this is spam."
+          onChange={(resubscribe) => onChange({ ...choices, resubscribe })}
         />
+        {nothing === null ? null : <p class="soft">{nothing}</p>}
+        {typeof state === 'string' ? null : <Fault error={state} onRetry={onRetry} />}
         <FormActions>
-          <SubmitButton disabled={isLooking}>Import the file</SubmitButton>
+          <SubmitButton disabled={state !== 'done' || nothing !== null || isUndecided}>Import the file</SubmitButton>
           <button type="button" class="button button-quiet" onClick={onBack}>
             Choose another file
           </button>
@@ -189,11 +202,6 @@ function ImportStep({ preview, isLooking, onSubmit, onBack }: ImportStepProps): 
       </Form>
     </Section>
   )
-}
-
-function describeSize(total: number, checked: number): string {
-  const lines = `It has ${formatNumber(total)} ${total === 1 ? 'line' : 'lines'} with contacts.`
-  return checked < total && checked > 0 ? `${lines} The first ${formatNumber(checked)} were checked.` : lines
 }
 
 /** Says what to do on this page. The message of the server says what to change in the file. */
@@ -205,51 +213,4 @@ function describeProblem({ columns }: Preview, problem: string): string {
   if (!columns.some(({ field }) => field === 'email')) return 'Choose below which column has the e-mail address.'
   const text = problem.replace(/^(?:file|columns): /, '')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-}
-
-interface LayoutFieldsProps {
-  readonly preview: Preview
-  readonly choices: Choices
-  readonly onChange: (choices: Choices) => void
-}
-
-const delimiters = [
-  { value: 'comma', label: 'Comma' },
-  { value: 'semicolon', label: 'Semicolon' },
-  { value: 'tab', label: 'Tab' },
-  { value: 'pipe', label: 'Vertical bar' },
-] as const
-
-/** Another separator or header makes other columns, and so their fields are found again. */
-function LayoutFields({ preview: { delimiter, header }, choices, onChange }: LayoutFieldsProps): VNode {
-  const chooseDelimiter = (value: string): void => {
-    const chosen = delimiters.find((one) => one.value === value)
-    if (chosen !== undefined) onChange({ fields: null, header: null, delimiter: chosen.value })
-  }
-  const chooseHeader = (value: string): void => onChange({ ...choices, fields: null, header: value === 'names' })
-  return (
-    <div class="import-layout">
-      <Form inline onSubmit={async () => undefined}>
-        <SelectField
-          key={`delimiter ${delimiter}`}
-          name="delimiter"
-          label="Between cells"
-          value={delimiter}
-          options={delimiters}
-          onChange={chooseDelimiter}
-        />
-        <SelectField
-          key={`header ${header}`}
-          name="header"
-          label="The first line"
-          value={header ? 'names' : 'contact'}
-          options={[
-            { value: 'names', label: 'has the names of the columns' },
-            { value: 'contact', label: 'is a contact already' },
-          ]}
-          onChange={chooseHeader}
-        />
-      </Form>
-    </div>
-  )
 }

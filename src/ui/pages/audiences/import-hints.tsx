@@ -28,7 +28,14 @@ const words: Readonly<Record<Hint, { readonly one: string; readonly many: string
 /** Rows of the table. */
 const MAX_ROWS = 20
 
-export function HintChoices({ preview: { hinted, hints: lines } }: { readonly preview: Preview }): VNode | null {
+interface HintChoicesProps {
+  readonly preview: Preview
+  readonly leaveOut: readonly Hint[]
+  readonly onChange: (leaveOut: readonly Hint[]) => void
+}
+
+export function HintChoices({ preview, leaveOut, onChange }: HintChoicesProps): VNode | null {
+  const { hinted, hints: lines } = preview
   const found = hints.filter((hint) => hinted[hint] > 0)
   if (found.length === 0) return null
   return (
@@ -36,7 +43,10 @@ export function HintChoices({ preview: { hinted, hints: lines } }: { readonly pr
       <ChoicesField
         name="leave_out"
         label="Leave out addresses that may not belong on a list"
-        chosen={found.filter((hint) => hint !== 'role')}
+        chosen={leaveOut}
+        onChange={(value, isChosen) =>
+          onChange(hints.filter((hint) => (hint === value ? isChosen : leaveOut.includes(hint))))
+        }
         options={found.map((hint) => ({
           value: hint,
           label: `${formatNumber(hinted[hint])} ${hinted[hint] === 1 ? words[hint].one : words[hint].many}`,

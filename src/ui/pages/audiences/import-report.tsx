@@ -8,8 +8,8 @@ import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Progress } from '../../components/progress.tsx'
-import { Table } from '../../components/table.tsx'
 import { Facts, Note } from '../../components/values.tsx'
+import { RefusedLines } from './refused-lines.tsx'
 
 export type Report = components['schemas']['ContactImportReport']
 
@@ -58,42 +58,13 @@ export function ImportReport({ report, onAnother, backHref }: EndProps & { reado
           { name: 'Refused lines', value: formatNumber(refused) },
         ]}
       />
-      <RefusedLines report={report} />
+      <RefusedLines report={report} cure="Correct them in the file and import it again." />
       <div class="form-actions">
         <ButtonLink href={backHref} tone="primary">
           Open the audience
         </ButtonLink>
         <Button onClick={onAnother}>Import another file</Button>
       </div>
-    </Section>
-  )
-}
-
-const CURE = 'Correct them in the file and import it again.'
-
-interface RefusedLinesProps {
-  readonly report: Pick<Report, 'refused' | 'refusals'>
-  /** What the user can do about them. */
-  readonly cure?: string
-}
-
-export function RefusedLines({ report, cure = CURE }: RefusedLinesProps): VNode | null {
-  const { refused, refusals } = report
-  if (refused === 0) return null
-  const which = refusals.length < refused ? `The first ${refusals.length} of ${formatNumber(refused)}. ` : ''
-  return (
-    <Section title="Refused lines" intro={`${which}${cure}`}>
-      <Table
-        caption="Refused lines"
-        columns={[
-          { title: 'Line', show: ({ line }) => line },
-          { title: 'Column', show: ({ field }) => field ?? '–' },
-          { title: 'Value', show: ({ value }) => value ?? '–' },
-          { title: 'Reason', show: ({ reason }) => reason },
-        ]}
-        rows={refusals}
-        rowKey={({ line, field }) => `${line} ${field}`}
-      />
     </Section>
   )
 }

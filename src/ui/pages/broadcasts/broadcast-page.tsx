@@ -257,6 +257,6 @@ function BroadcastContent({ broadcast: { subject, html, text, template_id: templ
 }
 
 function OwnContent({ content }: { readonly content: Content }): VNode {
-  const preview = usePreview(content, { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' })
+  const preview = usePreview(content, { email: 'ann@example.com', first_name: 'Ann', last_name: 'Lee' }, true)
   return <ContentPreview from={preview} />
 }

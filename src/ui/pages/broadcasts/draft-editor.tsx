@@ -4,14 +4,11 @@
  */
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { toFieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
-import { Button } from '../../components/button.tsx'
 import { Outside } from '../../components/editor/outside.tsx'
 import { SelectField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
-import { readLines, readText } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { useLeaveGuard } from '../../components/leave-guard.ts'
 import { Loaded } from '../../components/loaded.tsx'
@@ -19,7 +16,8 @@ import { Note } from '../../components/values.tsx'
 import { ContentFields, type EditedContent, toEdited } from '../templates/content-fields.tsx'
 import { PreviewPanel } from '../templates/preview-panel.tsx'
 import type { Broadcast, DraftChoices } from './broadcast.ts'
-import { DraftSaver, type SaveState, type WrittenDraft } from './draft-saver.ts'
+import { DraftSaver, type SaveState } from './draft-saver.ts'
+import { readDraft } from './read-draft.ts'
 import { SaveNote } from './save-note.tsx'
 import { TestDialog } from './test-dialog.tsx'
 
@@ -49,9 +47,12 @@ export function DraftEditor({ choices, draft, audienceId, onSaved, onDone, onRel
     saver.touch()
     setContent((before) => ({ ...before, ...changed }))
   }
-  const submit = async (): Promise<void> => {
-    if (templateId === '' && isEmpty(content)) throw toFieldError('blocks', 'Write the mail.')
-    onDone(await saver.save())
+  const [tested, setTested] = useState<string | null>(null)
+  // A test is of what is stored.
+  const submit = async (values: FormData): Promise<void> => {
+    const saved = await saver.save()
+    if (values.get('act') === 'test') setTested(saved.id)
+    else onDone(saved)
   }
   return (
     <div class="editor" ref={place}>
@@ -62,12 +63,10 @@ export function DraftEditor({ choices, draft, audienceId, onSaved, onDone, onRel
           {templateId === '' ? (
             <ContentFields {...{ content, variables }} htmlHint={<HtmlHint />} onChange={change} />
           ) : null}
-          <FormActions>
-            <SubmitButton>Save the draft</SubmitButton>
-            <TestButton onSave={() => saver.save()} />
-          </FormActions>
+          <SaveButtons />
           <SaveNote state={state} onReload={onReload} onOverwrite={() => saver.save(true)} />
         </Form>
+        <Outside>{tested === null ? null : <TestDialog id={tested} onClose={() => setTested(null)} />}</Outside>
       </div>
       <div class="editor-preview">
         {templateId === '' ? (
@@ -80,19 +79,15 @@ export function DraftEditor({ choices, draft, audienceId, onSaved, onDone, onRel
   )
 }
 
-/** Saves the draft first, because the test is of what is stored. */
-function TestButton({ onSave }: { readonly onSave: () => Promise<Broadcast> }): VNode {
-  const [tested, setTested] = useState<string | null>(null)
+function SaveButtons(): VNode {
   return (
-    <>
-      <Button onClick={async () => setTested((await onSave()).id)}>Save and send a test</Button>
-      <Outside>{tested === null ? null : <TestDialog id={tested} onClose={() => setTested(null)} />}</Outside>
-    </>
+    <FormActions>
+      <SubmitButton>Save the draft</SubmitButton>
+      <SubmitButton tone="plain" act="test">
+        Save and send a test
+      </SubmitButton>
+    </FormActions>
   )
-}
-
-function isEmpty({ source, html, blocks, text }: EditedContent): boolean {
-  return text === '' && (source === 'html' ? html === '' : blocks === null)
 }
 
 interface SaverProps extends Pick<DraftEditorProps, 'onSaved'> {
@@ -206,23 +201,4 @@ function TemplatePreview({ id }: { readonly id: string }): VNode {
       )}
     </Loaded>
   )
-}
-
-function readDraft(values: FormData, content: EditedContent): WrittenDraft {
-  const { source, html, blocks } = content
-  const common = {
-    name: readText(values, 'name'),
-    audience_id: readText(values, 'audience_id'),
-    from: readText(values, 'from'),
-    reply_to: readLines(values, 'reply_to'),
-  }
-  const hasAddresses = common.name !== '' && common.audience_id !== '' && common.from !== ''
-  const templateId = readText(values, 'template_id')
-  if (templateId !== '') return { body: { ...common, template_id: templateId }, isComplete: hasAddresses }
-  const { subject, text } = content
-  const body = source === 'blocks' && blocks !== null ? { blocks } : { html }
-  return {
-    body: { ...common, subject: subject.trim(), text, ...body },
-    isComplete: hasAddresses && subject.trim() !== '' && !isEmpty(content),
-  }
 }

@@ -3,7 +3,7 @@
  * A draft that was changed elsewhere in the meantime is not overwritten. After a lost answer, the next save looks first
  * whether the draft was stored.
  */
-import { type ApiError, asApiError } from '../../api/api-error.ts'
+import { ApiError, asApiError, type FieldError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import type { LeaveGuard } from '../../components/leave-guard.ts'
 import type { Broadcast } from './broadcast.ts'
@@ -14,10 +14,11 @@ export type SaveState =
   | { readonly kind: 'saved'; readonly at: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** A draft as the form has it now. `isComplete`: the server would store it. */
+/** A draft as the form has it now. */
 export interface WrittenDraft {
   readonly body: DraftBody
-  readonly isComplete: boolean
+  /** The fields that are empty. The server stores no draft without them. */
+  readonly gaps: readonly FieldError[]
 }
 
 interface SaverParts {
@@ -60,13 +61,16 @@ export class DraftSaver {
   /** Rejects with an ApiError that names the fields. `overwrites`: a change that was made elsewhere is lost. */
   async save(overwrites = false): Promise<Broadcast> {
     this.stop()
+    const { gaps } = this.parts.read()
     const saving = this.running.then(() => this.send(overwrites))
     this.running = saving.catch(() => undefined)
-    return saving
+    return saving.catch((error: unknown) => {
+      throw nameGaps(asApiError(error), gaps)
+    })
   }
 
   private async saveByItself(): Promise<void> {
-    if (!this.parts.read().isComplete) {
+    if (this.parts.read().gaps.length > 0) {
       this.parts.onState({ kind: 'incomplete' })
       return
     }
@@ -118,6 +122,14 @@ export class DraftSaver {
       api.PATCH('/v1/broadcasts/{id}', { params: { path: { id } }, body: { ...body, reply_to, ...expected } }),
     )
   }
+}
+
+/** Names the empty fields as the form calls them, next to the others that the server has refused. */
+function nameGaps(error: ApiError, gaps: readonly FieldError[]): ApiError {
+  if (error.fields.length === 0 || gaps.length === 0) return error
+  const { message, status, code, details, fields } = error
+  const isOther = ({ field }: FieldError): boolean => field !== 'text' && !gaps.some((gap) => gap.field === field)
+  return new ApiError(message, { status, code, details, fields: [...gaps, ...fields.filter(isOther)] })
 }
 
 /** A new draft has no fields without a value. */

@@ -11,6 +11,7 @@ import { Fault } from '../../components/loaded.tsx'
 import { MessageFrame } from '../../components/message-frame.tsx'
 import { Note } from '../../components/values.tsx'
 import { findConcerns } from './mail-concerns.ts'
+import { usePreviewZoom } from './preview-zoom.ts'
 import './templates.css'
 
 export interface Content {
@@ -131,9 +132,13 @@ const images = [
   { value: 'shown', label: 'With images' },
 ]
 
+/** Pixels of a window in which a wide mail would be hard to read. */
+const NARROW = 640
+
 /** Shows the mail as wide and narrow programs do. The choices stay while the user writes. */
 function FramePreview({ id, html }: { readonly id: string; readonly html: string }): VNode {
-  const [width, setWidth] = useState('desk')
+  const [width, setWidth] = useState(window.innerWidth < NARROW ? 'phone' : 'desk')
+  const place = usePreviewZoom(width)
   const [scheme, setScheme] = useState('light')
   const [shown, setShown] = useState('blocked')
   const query = new URLSearchParams({ scheme, images: shown })
@@ -145,7 +150,7 @@ function FramePreview({ id, html }: { readonly id: string; readonly html: string
         <ChoiceBar label="Images of the preview" choices={images} chosen={shown} onChoose={setShown} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it */}
-      <section class={`preview-frame preview-${width}`} aria-label="Preview" tabIndex={0}>
+      <section ref={place} class={`preview-frame preview-${width}`} aria-label="Preview" tabIndex={0}>
         <MessageFrame src={`/ui/api/frames/previews/${id}?${query}`} title="Preview of the HTML" length={html.length} />
       </section>
       <Concerns html={html} />

@@ -41,6 +41,19 @@ t.test('memory is transferred, and what cannot be sent is refused', async (t) =>
   await t.rejects(thread.run({ say: () => undefined }), /cannot be given to a thread/)
 })
 
+t.test('so many jobs of one owner may wait, and others are not concerned', async (t) => {
+  const bound = { maxOfOwner: 2, buildRefusal: () => new Error('too many wait') }
+  const thread = new JobThread<Job, string>(file, { bound })
+  t.teardown(() => thread.stop())
+  const owners = ['a', 'a', 'a', 'a', 'b', null, null, null]
+  const done = await Promise.allSettled(owners.map((owner, at) => thread.run({ say: String(at) }, [], owner)))
+  t.match(
+    done.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+    ['0', '1', '2', 'Error: too many wait', '4', '5', '6', '7'],
+  )
+  t.equal(await thread.run({ say: 'again' }, [], 'a'), 'again')
+})
+
 t.test('after the stop no job is done', async (t) => {
   const thread = new JobThread<Job, string>(file)
   const late = t.rejects(thread.run({ say: 'a' }), /not done|stopped/)

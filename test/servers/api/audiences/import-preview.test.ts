@@ -159,3 +159,69 @@ t.test('lines with hints are left out on demand, in short and in long files', as
   while (state.status === 'processing') state = await read()
   t.match(state, { status: 'completed', report: { added: 1_200, unchanged: 1, left_out: 2 } })
 })
+
+t.test('a file of Excel in Windows-1252 is read rightly, short or long', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const file = (count: number) =>
+    Buffer.from(
+      ['E-Mail;Vorname;Straße', ...Array.from({ length: count }, (_, n) => `w${n}@b.test;Jörg;Käfergasse`)].join(
+        '\r\n',
+      ),
+      'latin1',
+    )
+  const preview = await upload(app, `${id}/import/preview`, file(2))
+  t.match(preview.json(), {
+    ...{ encoding: 'windows-1252', delimiter: 'semicolon', added: 2, refused: 0 },
+    columns: [{ field: 'email' }, { title: 'Vorname', field: 'first_name' }, { title: 'Straße' }],
+    rows: [{ cells: ['w0@b.test', 'Jörg', 'Käfergasse'] }, {}],
+  })
+  t.match((await upload(app, `${id}/import`, file(2))).json(), { added: 2, refused: 0 })
+  const long = await upload(app, `${id}/import`, file(1_100))
+  t.equal(long.status, 202)
+  const path = `/v1/imports/${long.json<{ data: { import_id: string } }>().data.import_id}`
+  const read = async () => (await app.rest('GET', path)).json<{ readonly status: string }>()
+  let state = await read()
+  while (state.status === 'processing') state = await read()
+  t.match(state, { report: { added: 1_098, unchanged: 2, refused: 0 } })
+  t.same(await app.rows('select distinct first_name, metadata from contacts'), [
+    { first_name: 'Jörg', metadata: '{"Straße":"Käfergasse"}' },
+  ])
+  const damaged = Buffer.concat([Buffer.from('email,city\na@b.test,Zürich Köln\nb@b.test,'), Buffer.from([0xe9, 0x0a])])
+  t.match((await upload(app, `${id}/import/preview`, damaged)).json(), {
+    ...{ encoding: 'utf-8', added: 1, refused: 1 },
+    refusal_reasons: [{ field: 'metadata.city', count: 1, lines: [3] }],
+  })
+})
+
+t.test('a preview says what the import will do with each line', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const first = 'email,first_name,subscribed\nann@b.test,Ann,yes\nbob@b.test,Bob,no\ncleo@b.test,Cleo,yes\n'
+  await upload(app, `${id}/import`, first)
+  const lines = ['email,first_name,subscribed', 'ann@b.test,Anna,yes', 'bob@b.test,Bob,yes', 'cleo@b.test,Cleo,yes']
+  const file = [...lines, 'dora@b.test,Dora,yes', 'eve@gmial.com,Eve,yes', 'nobody,x,yes'].join('\n')
+  const asked = async (query: Record<string, string>) => (await upload(app, `${id}/import/preview`, file, query)).json()
+  const counts = { updated: 1, unchanged: 2, still_unsubscribed: 1, refused: 1 }
+  t.match(await asked({}), { ...counts, added: 2, left_out: 0 })
+  t.match(await asked({ leave_out: 'typo' }), { ...counts, added: 1, left_out: 1, hinted: { typo: 1 } })
+  t.match(await asked({ resubscribe: 'true' }), { added: 2, updated: 2, unchanged: 1, still_unsubscribed: 0 })
+  t.match((await upload(app, `${id}/import`, file, { leave_out: 'typo' })).json(), { ...counts, added: 1, left_out: 1 })
+})
+
+t.test('columns are recognised by the names of eight languages', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const headers = [
+    ...['Email Address,First Name,Last Name', 'E-Mail-Adresse;Vorname;Nachname', 'Adresse e-mail;Prénom;Nom'],
+    ...['Correo electrónico;Nombre;Apellidos', 'Indirizzo e-mail;Nome;Cognome', 'E-mailadres\tVoornaam\tAchternaam'],
+    ...['Endereço de email;Nome;Apelido', 'Adres e-mail;Imię;Nazwisko', 'Mail,given name,surname', 'Correo,first,last'],
+  ]
+  for (const header of headers) {
+    const answer = await upload(app, `${id}/import/preview`, `${header}\n`)
+    t.same(fieldsOf(answer), ['email', 'first_name', 'last_name'], header)
+    t.equal((await upload(app, `${id}/import`, `${header}\n`)).status, 200, header)
+  }
+  const street = await upload(app, `${id}/import/preview`, 'E-Mail;Adresse;Vorname;first name;nom\n')
+  t.same(fieldsOf(street), ['email', 'metadata.Adresse', 'metadata.Vorname', 'first_name', 'last_name'])
+})

@@ -45,13 +45,13 @@ t.test('what the thread answers is what the main thread would parse', async (t) 
     }
     const here = outcome(() => parseInput(findLargeBody(schema), parseJsonBody(Buffer.from(bytes))))
     const raw = Buffer.concat([bytes])
-    const there = await thread.parse({ schema, raw, fingerprintLabel: '/x' }).catch((error: unknown) => error)
+    const there = await thread.parse({ schema, raw, fingerprintLabel: '/x' }, 'ws').catch((error: unknown) => error)
     if (here instanceof Refusal) {
       const { kind, message, details } = here
       t.match(there, { name: 'Refusal', kind, message, details })
     } else t.strictSame(there, { value: here, fingerprint: fingerprintOf(['/x', bytes]) }, schema)
   }
-  const wrong = thread.parse({ schema: 'email', raw: Buffer.from('{'), fingerprintLabel: null })
+  const wrong = thread.parse({ schema: 'email', raw: Buffer.from('{'), fingerprintLabel: null }, 'ws')
   await t.rejects(wrong, { name: 'Refusal', kind: 'invalid-json' })
 })
 

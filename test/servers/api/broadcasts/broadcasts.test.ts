@@ -414,3 +414,38 @@ t.test('a workspace has a limited number of broadcasts under way', async (t) => 
   t.equal((await act(app, first, 'cancel')).status, 200)
   t.equal((await act(app, last, 'send', { scheduled_for: inAnHour(app) })).status, 202)
 })
+
+t.test('the same idempotency key creates one broadcast, and sends it once', async (t) => {
+  const app = await testDaemon(t)
+  const body = { ...words, audience_id: await audience(app) }
+  const post = (key: string, more: object = {}) =>
+    app.rest('POST', PATH, { body: { ...body, ...more }, headers: { 'idempotency-key': key } })
+  const both = await Promise.all([post('draft'), post('draft')])
+  const again = await post('draft')
+  t.same(
+    both.map(({ status }) => status),
+    [201, 201],
+  )
+  t.same(both[0]?.json(), both[1]?.json())
+  t.same(again.json(), both[0]?.json())
+  const other = await post('draft', { name: 'June' })
+  t.equal(other.status, 409)
+  t.match(error(other).message, /idempotency key was used for another request/)
+
+  const sent = await Promise.all([post('sent', { send: true }), post('sent', { send: true })])
+  t.same(
+    sent.map(({ status }) => status),
+    [201, 201],
+    sent.map(({ text }) => text).join(),
+  )
+  t.equal(sent[0]?.json<Shown>().id, sent[1]?.json<Shown>().id)
+  t.equal((await app.rows('select id from broadcasts')).length, 2)
+
+  const refused = { send: true, from: 'News <news@unknown.test>' }
+  t.equal((await post('refused', refused)).status, 400, 'a key of a refused request can be used again')
+  t.equal((await post('refused')).status, 201)
+  const { id } = again.json<Shown>()
+  t.equal((await app.rest('DELETE', `${PATH}/${id}`)).status, 200)
+  t.match(error(await post('draft')).message, /created with this idempotency key is deleted/)
+  t.equal((await post('')).status, 400)
+})

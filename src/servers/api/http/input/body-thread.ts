@@ -4,7 +4,7 @@
  * and get it back.
  */
 
-import { type PlainRefusal, reviveRefusal } from '../../../../base/mail/refusal.js'
+import { type PlainRefusal, Refusal, reviveRefusal } from '../../../../base/mail/refusal.js'
 import { JobThread, memoryAloneOf } from '../../../../base/platform/processes/job-thread.js'
 import { isRecord, ownValueOf } from '../../../../base/platform/records.js'
 
@@ -34,13 +34,25 @@ interface ParsedBody {
   readonly fingerprint: string | null
 }
 
-export class BodyThread {
-  private readonly thread = new JobThread<BodyJob, ParsedJob>(new URL('../../bodies/body-worker.js', import.meta.url))
+/** Bodies of one owner that wait. */
+const MAX_WAITING_BODIES = 256
 
-  /** `raw` may be empty afterwards. Throws a Refusal for what is no JSON, and for what the schema refuses. */
-  async parse({ raw, ...job }: BodyJob): Promise<ParsedBody> {
+export class BodyThread {
+  private readonly thread = new JobThread<BodyJob, ParsedJob>(new URL('../../bodies/body-worker.js', import.meta.url), {
+    bound: {
+      maxOfOwner: MAX_WAITING_BODIES,
+      buildRefusal: () =>
+        new Refusal('unavailable', 'too many large requests are being read, try again later', { retry_after: 1 }),
+    },
+  })
+
+  /**
+   * `raw` may be empty afterwards. Throws a Refusal for what is no JSON, and for what the schema refuses, or `unavailable`
+   * if too many bodies of the owner wait.
+   */
+  async parse({ raw, ...job }: BodyJob, owner: string): Promise<ParsedBody> {
     const memory = memoryAloneOf(raw)
-    const parsed = await this.thread.run({ ...job, raw }, memory === null ? [] : [memory])
+    const parsed = await this.thread.run({ ...job, raw }, memory === null ? [] : [memory], owner)
     if (parsed.kind === 'refused') throw reviveRefusal(parsed.refusal)
     const { value, buffers, refusals, fingerprint } = parsed
     for (const path of buffers) replaceAt(value, path, toBuffer)

@@ -103,7 +103,7 @@ export class InputReader {
       const name = raw.length > DEFAULT_BODY ? this.large.nameOf(schema) : null
       if (name !== null) {
         const fingerprintLabel = hasKey(req) ? path : null
-        const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel })
+        const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel }, owner)
         return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
       }
       // Some clients name the type of a body that they leave out.

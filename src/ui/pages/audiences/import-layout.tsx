@@ -1,0 +1,52 @@
+/** The fields in which the user says how the file is laid out, if the server has not found it right. */
+import type { VNode } from 'preact'
+import { SelectField } from '../../components/fields.tsx'
+import { Form } from '../../components/form.tsx'
+import type { Choices, Preview } from './import-file.ts'
+
+interface LayoutFieldsProps {
+  readonly preview: Preview
+  readonly choices: Choices
+  readonly onChange: (choices: Choices) => void
+}
+
+const delimiters = [
+  { value: 'comma', label: 'Comma' },
+  { value: 'semicolon', label: 'Semicolon' },
+  { value: 'tab', label: 'Tab' },
+  { value: 'pipe', label: 'Vertical bar' },
+] as const
+
+/** Another separator or header makes other columns, and so their fields are found again. */
+export function LayoutFields({ preview: { delimiter, header }, choices, onChange }: LayoutFieldsProps): VNode {
+  const chooseDelimiter = (value: string): void => {
+    const chosen = delimiters.find((one) => one.value === value)
+    if (chosen !== undefined) onChange({ ...choices, fields: null, header: null, delimiter: chosen.value })
+  }
+  const chooseHeader = (value: string): void => onChange({ ...choices, fields: null, header: value === 'names' })
+  return (
+    <div class="import-layout">
+      <Form inline onSubmit={async () => undefined}>
+        <SelectField
+          key={`delimiter ${delimiter}`}
+          name="delimiter"
+          label="Between cells"
+          value={delimiter}
+          options={delimiters}
+          onChange={chooseDelimiter}
+        />
+        <SelectField
+          key={`header ${header}`}
+          name="header"
+          label="The first line"
+          value={header ? 'names' : 'contact'}
+          options={[
+            { value: 'names', label: 'has the names of the columns' },
+            { value: 'contact', label: 'is a contact already' },
+          ]}
+          onChange={chooseHeader}
+        />
+      </Form>
+    </div>
+  )
+}

@@ -103,7 +103,7 @@ interface SubmitProps {
 export function SubmitButton({ children, tone = 'primary', disabled = false }: SubmitProps): VNode {
   const { busy } = useContext(FormContext)
   return (
-    <button type="submit" class={buttonClass(tone)} disabled={busy || disabled} aria-busy={busy}>
+    <button type="submit" class={buttonClass(tone)} disabled={disabled} aria-busy={busy} aria-disabled={busy}>
       {children}
     </button>
   )

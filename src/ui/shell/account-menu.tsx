@@ -1,10 +1,16 @@
-/** A button with the name of the user that opens their links: account, documentation, sign-out. */
+/**
+ * A button with the name of the user that opens a menu: account, documentation, color scheme, sign-out. The arrow keys,
+ * Home and End walk through the menu. Escape and Tab close it.
+ */
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { asApiError } from '../api/api-error.ts'
 import { sessionInfo } from '../api/session-state.ts'
-import { Button } from '../components/button.tsx'
+import { notify } from '../components/notices.tsx'
+import { toWords } from '../components/values.tsx'
 import { signOut } from '../session/sign-in.ts'
+import { chooseTheme, theme, themes } from './theme.ts'
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
@@ -13,19 +19,41 @@ export function AccountMenu(): VNode {
   const [isOpen, setOpen] = useState(false)
   const element = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
+  const firstItem = useRef<'first' | 'last'>('first')
   const { user } = sessionInfo.value ?? {}
   const close = (): void => setOpen(false)
-  useClosing(isOpen, close, element, button)
+  useClosing(isOpen, close, element)
+  useEffect(() => {
+    if (isOpen) listItems(element).at(firstItem.current === 'first' ? 0 : -1)?.focus()
+  }, [isOpen])
+  const open = (item: 'first' | 'last'): void => {
+    firstItem.current = item
+    setOpen(true)
+  }
+  const openByKey = (event: KeyboardEvent): void => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
+    event.preventDefault()
+    open(event.key === 'ArrowDown' ? 'first' : 'last')
+  }
+  const act = (event: KeyboardEvent): void => {
+    if (event.key === 'Tab') return close()
+    if (event.key === 'Escape') {
+      close()
+      button.current?.focus()
+    } else walk(event, listItems(element))
+  }
   return (
     <div ref={element} class="account-menu">
-      {isOpen ? <MenuContent id={id} /> : null}
+      {isOpen ? <MenuContent id={id} onKeyDown={act} /> : null}
       <button
         ref={button}
         type="button"
         class="account-button"
+        aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-controls={isOpen ? id : undefined}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => (isOpen ? close() : open('first'))}
+        onKeyDown={openByKey}
       >
         <span class="visually-hidden">Account: </span>
         <span class="user-name" title={user?.email}>
@@ -36,57 +64,94 @@ export function AccountMenu(): VNode {
   )
 }
 
-/** Closes the open menu at a click or focus elsewhere, and at Escape, which gives the focus back to the button. */
-function useClosing(
-  isOpen: boolean,
-  close: () => void,
-  menu: RefObject<HTMLElement>,
-  button: RefObject<HTMLButtonElement>,
-): void {
+function listItems(menu: RefObject<HTMLElement>): readonly HTMLElement[] {
+  return [...(menu.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
+}
+
+/** Moves the focus within the menu, around its ends too. */
+function walk(event: KeyboardEvent, items: readonly HTMLElement[]): void {
+  const at = items.findIndex((item) => item === document.activeElement)
+  const places: Readonly<Record<string, number>> = {
+    ArrowDown: (at + 1) % items.length,
+    ArrowUp: (at - 1 + items.length) % items.length,
+    Home: 0,
+    End: items.length - 1,
+  }
+  const place = places[event.key]
+  if (place === undefined) return
+  event.preventDefault()
+  items[place]?.focus()
+}
+
+/** Closes the open menu at a click or focus elsewhere. */
+function useClosing(isOpen: boolean, close: () => void, menu: RefObject<HTMLElement>): void {
   useEffect(() => {
     if (!isOpen) return
     const closeOutside = ({ target }: Event): void => {
       if (target instanceof Node && menu.current?.contains(target) === false) close()
     }
-    const closeByKey = ({ key }: KeyboardEvent): void => {
-      if (key !== 'Escape') return
-      close()
-      button.current?.focus()
-    }
     const events = ['pointerdown', 'focusin'] as const
     for (const event of events) document.addEventListener(event, closeOutside)
-    document.addEventListener('keydown', closeByKey)
     return () => {
       for (const event of events) document.removeEventListener(event, closeOutside)
-      document.removeEventListener('keydown', closeByKey)
     }
   }, [isOpen])
 }
 
-function MenuContent({ id }: { readonly id: string }): VNode {
+interface ContentProps {
+  readonly id: string
+  readonly onKeyDown: (event: KeyboardEvent) => void
+}
+
+function MenuContent({ id, onKeyDown }: ContentProps): VNode {
   const { user, service } = sessionInfo.value ?? {}
+  const leave = (): void => {
+    signOut().catch((error: unknown) => notify(asApiError(error).message, 'bad'))
+  }
   return (
-    <div id={id} class="account-content">
+    <div class="account-content">
       <p class="account-email">{user?.email}</p>
-      <ul>
-        <li>
-          <Link href="/account">Account</Link>
-        </li>
-        <li>
-          <Link href="/help">Documentation</Link>
-        </li>
-        <li>
-          <a href="/ui/docs">Reference of the REST API</a>
-        </li>
-        <li>
-          <Button onClick={signOut}>Sign out</Button>
-        </li>
-      </ul>
+      <div id={id} role="menu" tabIndex={-1} aria-label="Account" onKeyDown={onKeyDown}>
+        <Link href="/account" role="menuitem" tabIndex={-1}>
+          Account
+        </Link>
+        <Link href="/help" role="menuitem" tabIndex={-1}>
+          Documentation
+        </Link>
+        <a href="/ui/docs" role="menuitem" tabIndex={-1}>
+          Reference of the REST API
+        </a>
+        <ThemeChoice />
+        <button type="button" role="menuitem" tabIndex={-1} onClick={leave}>
+          Sign out
+        </button>
+      </div>
       <p class="version">
         {service?.hostname} · {service?.version}
         <br />
         Times in {zone}
       </p>
+    </div>
+  )
+}
+
+function ThemeChoice(): VNode {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a menu may have a group, and no fieldset.
+    <div role="group" aria-label="Color scheme" class="theme-choice">
+      {themes.map((one) => (
+        // biome-ignore lint/a11y/useSemanticElements: a menu may have such an item, and no radio button.
+        <button
+          key={one}
+          type="button"
+          role="menuitemradio"
+          tabIndex={-1}
+          aria-checked={theme.value === one}
+          onClick={() => chooseTheme(one)}
+        >
+          {toWords(one)}
+        </button>
+      ))}
     </div>
   )
 }

@@ -56,8 +56,15 @@ interface GroupProps extends EntriesProps {
 
 function NavigationGroup({ group, isOpen, onToggle, ...entries }: GroupProps): VNode {
   const id = useId()
+  const element = useRef<HTMLDivElement>(null)
+  const wasOpen = useRef(isOpen)
+  // A group that the user opens at the end of a low window is shown as a whole.
+  useEffect(() => {
+    if (isOpen && !wasOpen.current) element.current?.scrollIntoView({ block: 'nearest' })
+    wasOpen.current = isOpen
+  }, [isOpen])
   return (
-    <div class="navigation-group">
+    <div ref={element} class="navigation-group">
       <h2>
         <button
           type="button"

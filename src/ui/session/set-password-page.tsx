@@ -92,15 +92,9 @@ function SetPasswordForm({ token, email }: SetPasswordFormProps): VNode {
       </p>
       <Form onSubmit={submit}>
         {/* A password manager stores the password under this name. */}
-        <input
-          class="visually-hidden"
-          type="email"
-          value={email}
-          autocomplete="username"
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-        />
+        <span class="visually-hidden" aria-hidden="true">
+          <input type="email" value={email} autocomplete="username" readOnly tabIndex={-1} />
+        </span>
         <NewPasswordFields name="password" />
         <FormActions>
           <SubmitButton>Set the password and sign in</SubmitButton>

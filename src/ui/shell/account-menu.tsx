@@ -22,7 +22,7 @@ export function AccountMenu(): VNode {
   const firstItem = useRef<'first' | 'last'>('first')
   const { user } = sessionInfo.value ?? {}
   const close = (): void => setOpen(false)
-  useClosing(isOpen, close, element)
+  useClosing(isOpen, close, { menu: element, button })
   useEffect(() => {
     if (isOpen) listItems(element).at(firstItem.current === 'first' ? 0 : -1)?.focus()
   }, [isOpen])
@@ -36,11 +36,8 @@ export function AccountMenu(): VNode {
     open(event.key === 'ArrowDown' ? 'first' : 'last')
   }
   const act = (event: KeyboardEvent): void => {
-    if (event.key === 'Tab') return close()
-    if (event.key === 'Escape') {
-      close()
-      button.current?.focus()
-    } else walk(event, listItems(element))
+    if (event.key === 'Tab') close()
+    else walk(event, listItems(element))
   }
   return (
     <div ref={element} class="account-menu">
@@ -83,16 +80,28 @@ function walk(event: KeyboardEvent, items: readonly HTMLElement[]): void {
   items[place]?.focus()
 }
 
-/** Closes the open menu at a click or focus elsewhere. */
-function useClosing(isOpen: boolean, close: () => void, menu: RefObject<HTMLElement>): void {
+interface MenuPlaces {
+  readonly menu: RefObject<HTMLElement>
+  readonly button: RefObject<HTMLButtonElement>
+}
+
+/** Closes the open menu at a click or focus elsewhere, and at Escape, which gives the focus back to the button. */
+function useClosing(isOpen: boolean, close: () => void, { menu, button }: MenuPlaces): void {
   useEffect(() => {
     if (!isOpen) return
     const closeOutside = ({ target }: Event): void => {
       if (target instanceof Node && menu.current?.contains(target) === false) close()
     }
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key !== 'Escape') return
+      close()
+      button.current?.focus()
+    }
     const events = ['pointerdown', 'focusin'] as const
     for (const event of events) document.addEventListener(event, closeOutside)
+    document.addEventListener('keydown', closeByKey)
     return () => {
+      document.removeEventListener('keydown', closeByKey)
       for (const event of events) document.removeEventListener(event, closeOutside)
     }
   }, [isOpen])

@@ -9,9 +9,13 @@ const SOURCE = 'src/ui/style/first-theme.js'
 
 export function themeScript() {
   let reference = ''
+  let base = '/'
   return {
     name: 'theme-script',
     apply: 'build',
+    configResolved(config) {
+      base = config.base
+    },
     async buildStart() {
       this.addWatchFile(SOURCE)
       reference = this.emitFile({ type: 'asset', name: 'first-theme.js', source: await readFile(SOURCE, 'utf8') })
@@ -21,7 +25,7 @@ export function themeScript() {
       handler(_html, { bundle }) {
         const asset = Object.values(bundle ?? {}).find(({ names }) => names?.includes('first-theme.js'))
         if (asset === undefined) throw new Error(`the build has no asset ${reference} of ${SOURCE}`)
-        return [{ tag: 'script', attrs: { src: `/ui/${asset.fileName}` }, injectTo: 'head-prepend' }]
+        return [{ tag: 'script', attrs: { src: `${base}${asset.fileName}` }, injectTo: 'head-prepend' }]
       },
     },
   }

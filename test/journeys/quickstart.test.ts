@@ -223,36 +223,44 @@ t.test('--port-base changes the ports of an existing configuration, and keeps wh
   t.equal(readFileSync(paths.configuration, 'utf8'), named)
 })
 
-t.test('the sandbox reloads its configuration, and ends with its terminal', { skip: skipWithout('script') }, async (t) => {
-  const running = startSandbox(t, '--data', data)
-  await running.line(/^Serving/)
-  const posthorn = ['reload', '--config', join(data, 'posthorn.toml')]
-  const reload = async (): Promise<string> =>
-    (await shell(process.execPath, [resolve('dist/src/main.js'), ...posthorn])).stdout
-  t.match(await reload(), /^reloaded: no setting has changed/)
-  const file = join(data, 'posthorn.toml')
-  writeFileSync(file, `${readFileSync(file, 'utf8')}[log]\nlevel = "debug"\n`)
-  t.match(await reload(), /^reloaded, in force now:\n {2}log\.level/)
-  t.equal(await running.end('SIGTERM'), 0)
+t.test(
+  'the sandbox reloads its configuration, and ends with its terminal',
+  { skip: skipWithout('script') },
+  async (t) => {
+    const running = startSandbox(t, '--data', data)
+    await running.line(/^Serving/)
+    const posthorn = ['reload', '--config', join(data, 'posthorn.toml')]
+    const reload = async (): Promise<string> =>
+      (await shell(process.execPath, [resolve('dist/src/main.js'), ...posthorn])).stdout
+    t.match(await reload(), /^reloaded: no setting has changed/)
+    const file = join(data, 'posthorn.toml')
+    writeFileSync(file, `${readFileSync(file, 'utf8')}[log]\nlevel = "debug"\n`)
+    t.match(await reload(), /^reloaded, in force now:\n {2}log\.level/)
+    t.equal(await running.end('SIGTERM'), 0)
 
-  const inTerminal = spawn(
-    'script',
-    ['-qec', ['env', ...plainNode(resolve('dist/src/operations/sandbox/main.js')), '--data', `'${data}'`].join(' '), '/dev/null'],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  )
-  t.teardown(() => inTerminal.kill('SIGKILL'))
-  for (let said = ''; !said.includes('Serving until'); ) said += String((await once(inTerminal.stdout, 'data'))[0])
-  inTerminal.kill('SIGKILL')
-  const again = async (): Promise<string> => {
-    const next = startSandbox(t, '--data', data)
-    const found = await next.line(/^Serving/).catch(() => '')
-    await next.end('SIGTERM')
-    return found
-  }
-  let found = ''
-  for (let attempt = 0; attempt < 20 && found === ''; attempt += 1) found = await again()
-  t.not(found, '', 'the data folder is free again')
-})
+    const inTerminal = spawn(
+      'script',
+      [
+        '-qec',
+        ['env', ...plainNode(resolve('dist/src/operations/sandbox/main.js')), '--data', `'${data}'`].join(' '),
+        '/dev/null',
+      ],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    )
+    t.teardown(() => inTerminal.kill('SIGKILL'))
+    for (let said = ''; !said.includes('Serving until'); ) said += String((await once(inTerminal.stdout, 'data'))[0])
+    inTerminal.kill('SIGKILL')
+    const again = async (): Promise<string> => {
+      const next = startSandbox(t, '--data', data)
+      const found = await next.line(/^Serving/).catch(() => '')
+      await next.end('SIGTERM')
+      return found
+    }
+    let found = ''
+    for (let attempt = 0; attempt < 20 && found === ''; attempt += 1) found = await again()
+    t.not(found, '', 'the data folder is free again')
+  },
+)
 
 t.test('the verdict on a received message can be negative', async (t) => {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })

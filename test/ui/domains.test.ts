@@ -50,7 +50,12 @@ t.test('the domain of an address that was pasted is proposed', { skip }, async (
   await page.getByText('This is an address, and Posthorn needs its domain. Did you mean shop.test?').waitFor()
   await expectPresentable(t, dashboard, 'a proposed domain')
   await page.getByRole('button', { name: 'Use shop.test' }).click()
-  await expectEqual(t, () => page.evaluate('document.activeElement.value'), 'shop.test', 'the field has it, and the focus')
+  await expectEqual(
+    t,
+    () => page.evaluate('document.activeElement.value'),
+    'shop.test',
+    'the field has it, and the focus',
+  )
   await page.getByRole('button', { name: 'Add the domain' }).click()
   await page.locator('h1:focus', { hasText: 'shop.test' }).waitFor()
   t.same(dashboard.faults, [])

@@ -76,7 +76,8 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByText('More numbers').waitFor()
   await expectMatch(t, () => page.locator('.figure').first().textContent(), /^Sent1/)
-  await page.getByLabel('Or from').fill('2020-01-01')
+  await page.getByLabel('Time').selectOption('Between two days')
+  await page.getByLabel('First day').fill('2020-01-01')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.waitForSelector('input[name="from"][aria-invalid="true"]')
 

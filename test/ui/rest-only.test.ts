@@ -29,9 +29,12 @@ function unname(operation: string): string {
 }
 
 function readListedOperations(): readonly string[] {
-  const [, section = ''] = /## What only the REST interface does\n(.*?)\n## /s.exec(readFileSync('docs/dashboard.md', 'utf8')) ?? []
+  const [, section = ''] =
+    /## What only the REST interface does\n(.*?)\n## /s.exec(readFileSync('docs/dashboard.md', 'utf8')) ?? []
   const cells = section.split('\n').map((line) => /^\| (`.*?) \|/.exec(line)?.[1] ?? '')
-  return cells.flatMap((cell) => [...cell.matchAll(/`([A-Z]+ \/v1\/[^`]+)`/g)].map(([, operation = '']) => unname(operation)))
+  return cells.flatMap((cell) =>
+    [...cell.matchAll(/`([A-Z]+ \/v1\/[^`]+)`/g)].map(([, operation = '']) => unname(operation)),
+  )
 }
 
 t.test('the list of operations without a page is complete, and names no other', async (t) => {

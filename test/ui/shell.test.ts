@@ -73,7 +73,12 @@ t.test('groups of the navigation close and stay closed, and the account has a me
   await another.goto(page.url().replace(/\/ui\/.*/, '/ui/operator/health'))
   await another.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
   t.equal(await another.evaluate(isInView), true, 'the pages of the operator are in view')
-  t.equal(await another.evaluate(`(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('nav'))`), 0)
+  t.equal(
+    await another.evaluate(
+      `(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('nav'))`,
+    ),
+    0,
+  )
   await another.close()
   await navigation.getByRole('button', { name: 'Audience' }).press('Space')
   await expectEqual(t, () => link('Contacts').count(), 0)

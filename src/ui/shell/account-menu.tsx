@@ -24,7 +24,10 @@ export function AccountMenu(): VNode {
   const close = (): void => setOpen(false)
   useClosing(isOpen, close, { menu: element, button })
   useEffect(() => {
-    if (isOpen) listItems(element).at(firstItem.current === 'first' ? 0 : -1)?.focus()
+    if (isOpen)
+      listItems(element)
+        .at(firstItem.current === 'first' ? 0 : -1)
+        ?.focus()
   }, [isOpen])
   const open = (item: 'first' | 'last'): void => {
     firstItem.current = item
@@ -67,10 +70,11 @@ function listItems(menu: RefObject<HTMLElement>): readonly HTMLElement[] {
 
 /** Moves the focus within the menu, around its ends too. */
 function walk(event: KeyboardEvent, items: readonly HTMLElement[]): void {
-  const at = items.findIndex((item) => item === document.activeElement)
+  const focused = document.activeElement
+  const at = focused instanceof HTMLElement ? items.indexOf(focused) : -1
   const places: Readonly<Record<string, number>> = {
     ArrowDown: (at + 1) % items.length,
-    ArrowUp: (at - 1 + items.length) % items.length,
+    ArrowUp: (Math.max(at, 0) - 1 + items.length) % items.length,
     Home: 0,
     End: items.length - 1,
   }
@@ -149,7 +153,6 @@ function ThemeChoice(): VNode {
     // biome-ignore lint/a11y/useSemanticElements: a menu may have a group, and no fieldset.
     <div role="group" aria-label="Color scheme" class="theme-choice">
       {themes.map((one) => (
-        // biome-ignore lint/a11y/useSemanticElements: a menu may have such an item, and no radio button.
         <button
           key={one}
           type="button"

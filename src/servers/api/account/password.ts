@@ -9,7 +9,11 @@ import { z } from 'zod'
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { userByEmail } from '../../../workspaces/accounts/people/users.js'
-import { changeOwnPassword, readPasswordLink, setPasswordByLink } from '../../../workspaces/accounts/sessions/own-account.js'
+import {
+  changeOwnPassword,
+  readPasswordLink,
+  setPasswordByLink,
+} from '../../../workspaces/accounts/sessions/own-account.js'
 import { takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
@@ -40,12 +44,10 @@ const linkToken = z
 const linkOwner = z
   .strictObject({ email: z.string().meta({ example: 'ann@example.com' }) })
   .meta({ id: 'PasswordLinkOwner' })
-const linkUse = z
-  .strictObject({ token, password, code: code.optional() })
-  .meta({
-    id: 'PasswordLinkUse',
-    example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU', password: 'correct horse battery' },
-  })
+const linkUse = z.strictObject({ token, password, code: code.optional() }).meta({
+  id: 'PasswordLinkUse',
+  example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU', password: 'correct horse battery' },
+})
 
 const tag = 'Own account'
 

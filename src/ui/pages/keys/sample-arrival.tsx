@@ -18,7 +18,9 @@ interface FirstEmail {
 }
 
 export function SampleArrival({ since }: { readonly since: string }): VNode {
-  const found = useLoad(() => loadFirstEmail(since), [since], { every: ({ email }) => (isSettled(email) ? null : PAUSE) })
+  const found = useLoad(() => loadFirstEmail(since), [since], {
+    every: ({ email }) => (isSettled(email) ? null : PAUSE),
+  })
   return (
     <div role="status">
       <Arrival email={found.data?.email ?? null} />
@@ -57,9 +59,7 @@ function Arrival({ email }: FirstEmail): VNode {
   )
 }
 
-const states: Partial<
-  Record<FoundEmail['status'], { readonly tone: 'good' | 'info'; readonly title: string }>
-> = {
+const states: Partial<Record<FoundEmail['status'], { readonly tone: 'good' | 'info'; readonly title: string }>> = {
   scheduled: { tone: 'info', title: 'Accepted for later' },
   queued: { tone: 'info', title: 'Accepted, and on its way' },
   sent: { tone: 'good', title: 'Arrived at the next server' },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { toRunConcerns } from '../../../../src/servers/api/operator/finding-concerns.js'
 
 const dns = {
-  ...{ check: 'dns', subject: '127.0.0.1:5353', state: 'fail', node: '' } as const,
+  ...({ check: 'dns', subject: '127.0.0.1:5353', state: 'fail', node: '' } as const),
   text: 'DNS does not answer: no answer for gmail.com (CONNREFUSED); no mail goes out',
   remedy: ['dig @127.0.0.1 -p 5353 gmail.com MX', '[dns]', 'servers = ["ADDRESS"]'],
   ...{ failedAt: 0, checkedAt: 0, isNoticed: false },

@@ -4,8 +4,9 @@
  * first paint.
  */
 import { readFile } from 'node:fs/promises'
+import { transformWithOxc } from 'vite'
 
-const SOURCE = 'src/ui/style/first-theme.js'
+const SOURCE = 'src/ui/style/first-theme.ts'
 
 export function themeScript() {
   let reference = ''
@@ -18,7 +19,11 @@ export function themeScript() {
     },
     async buildStart() {
       this.addWatchFile(SOURCE)
-      reference = this.emitFile({ type: 'asset', name: 'first-theme.js', source: await readFile(SOURCE, 'utf8') })
+      const { code } = await transformWithOxc(await readFile(SOURCE, 'utf8'), SOURCE, {
+        target: 'es2022',
+        tsconfig: false,
+      })
+      reference = this.emitFile({ type: 'asset', name: 'first-theme.js', source: code })
     },
     transformIndexHtml: {
       order: 'post',

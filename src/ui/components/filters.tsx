@@ -59,15 +59,7 @@ export function Filters({ names, filters, children }: FiltersProps): VNode {
   const clear = (): void => set(Object.fromEntries(names.map((name) => [name, ''])))
   return (
     <search ref={element} class={isOpen ? 'filters filters-open' : 'filters'}>
-      <button
-        type="button"
-        class={`${buttonClass('plain')} filters-toggle`}
-        aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
-      >
-        Filters{used === 0 ? '' : ` (${used})`}
-      </button>
+      <FilterToggle {...{ id, isOpen, used }} onToggle={() => setOpen(!isOpen)} />
       <div id={id} class="filters-form" key={filters.key}>
         <Form inline onSubmit={apply}>
           {children}
@@ -82,6 +74,28 @@ export function Filters({ names, filters, children }: FiltersProps): VNode {
         </Form>
       </div>
     </search>
+  )
+}
+
+interface ToggleProps {
+  /** The id of the fields. */
+  readonly id: string
+  readonly isOpen: boolean
+  readonly used: number
+  readonly onToggle: () => void
+}
+
+function FilterToggle({ id, isOpen, used, onToggle }: ToggleProps): VNode {
+  return (
+    <button
+      type="button"
+      class={`${buttonClass('plain')} filters-toggle`}
+      aria-expanded={isOpen}
+      aria-controls={id}
+      onClick={onToggle}
+    >
+      Filters{used === 0 ? '' : ` (${used})`}
+    </button>
   )
 }
 

@@ -86,20 +86,26 @@ function SetPasswordForm({ token, email }: SetPasswordFormProps): VNode {
   }
   return (
     <FrontPage title="Set your password">
-      <p>
-        Choose the password for the user <strong>{allowBreaks(email)}</strong>. You sign in with this address and the
-        password.
-      </p>
       <Form onSubmit={submit}>
-        {/* A password manager stores the password under this name. */}
-        <span class="visually-hidden" aria-hidden="true">
-          <input type="email" value={email} autocomplete="username" readOnly tabIndex={-1} />
-        </span>
+        <Owner email={email} />
         <NewPasswordFields name="password" />
         <FormActions>
           <SubmitButton>Set the password and sign in</SubmitButton>
         </FormActions>
       </Form>
     </FrontPage>
+  )
+}
+
+/** Says whose password it is, to people and, in a hidden field, to a password manager. */
+function Owner({ email }: { readonly email: string }): VNode {
+  return (
+    <p>
+      Choose the password for the user <strong>{allowBreaks(email)}</strong>. You sign in with this address and the
+      password.
+      <span class="visually-hidden" aria-hidden="true">
+        <input type="email" value={email} autocomplete="username" readOnly tabIndex={-1} />
+      </span>
+    </p>
   )
 }

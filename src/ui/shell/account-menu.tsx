@@ -19,8 +19,7 @@ export function AccountMenu(): VNode {
   const [isOpen, setOpen] = useState(false)
   const element = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
-  const firstItem = useRef<'first' | 'last'>('first')
-  const { user } = sessionInfo.value ?? {}
+  const firstItem = useRef<Place>('first')
   const close = (): void => setOpen(false)
   useClosing(isOpen, close, { menu: element, button })
   useEffect(() => {
@@ -29,14 +28,9 @@ export function AccountMenu(): VNode {
         .at(firstItem.current === 'first' ? 0 : -1)
         ?.focus()
   }, [isOpen])
-  const open = (item: 'first' | 'last'): void => {
+  const open = (item: Place): void => {
     firstItem.current = item
     setOpen(true)
-  }
-  const openByKey = (event: KeyboardEvent): void => {
-    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
-    event.preventDefault()
-    open(event.key === 'ArrowDown' ? 'first' : 'last')
   }
   const act = (event: KeyboardEvent): void => {
     if (event.key === 'Tab') close()
@@ -45,22 +39,57 @@ export function AccountMenu(): VNode {
   return (
     <div ref={element} class="account-menu">
       {isOpen ? <MenuContent id={id} onKeyDown={act} /> : null}
-      <button
-        ref={button}
-        type="button"
-        class="account-button"
-        aria-haspopup="menu"
-        aria-expanded={isOpen}
-        aria-controls={isOpen ? id : undefined}
-        onClick={() => (isOpen ? close() : open('first'))}
-        onKeyDown={openByKey}
-      >
-        <span class="visually-hidden">Account: </span>
-        <span class="user-name" title={user?.email}>
-          {user?.full_name || user?.email}
-        </span>
-      </button>
+      <MenuButton element={button} menuId={id} isOpen={isOpen} onOpen={open} onClose={close} />
     </div>
+  )
+}
+
+type Place = 'first' | 'last'
+
+interface MenuButtonProps {
+  readonly element: RefObject<HTMLButtonElement>
+  readonly menuId: string
+  readonly isOpen: boolean
+  /** The item gets the focus. */
+  readonly onOpen: (item: Place) => void
+  readonly onClose: () => void
+}
+
+function MenuButton({ element, menuId, isOpen, onOpen, onClose }: MenuButtonProps): VNode {
+  const openByKey = (event: KeyboardEvent): void => {
+    const item = openingKeys[event.key]
+    if (item === undefined) return
+    event.preventDefault()
+    onOpen(item)
+  }
+  return (
+    <button
+      ref={element}
+      type="button"
+      class="account-button"
+      aria-haspopup="menu"
+      aria-expanded={isOpen}
+      aria-controls={isOpen ? menuId : undefined}
+      onClick={() => (isOpen ? onClose() : onOpen('first'))}
+      onKeyDown={openByKey}
+    >
+      <UserName />
+    </button>
+  )
+}
+
+/** Keys of the closed menu, with the item that gets the focus. */
+const openingKeys: Readonly<Record<string, Place>> = { ArrowDown: 'first', ArrowUp: 'last' }
+
+function UserName(): VNode {
+  const { user } = sessionInfo.value ?? {}
+  return (
+    <>
+      <span class="visually-hidden">Account: </span>
+      <span class="user-name" title={user?.email}>
+        {user?.full_name || user?.email}
+      </span>
+    </>
   )
 }
 

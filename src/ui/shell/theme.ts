@@ -1,13 +1,13 @@
 /**
- * The color scheme that the user has chosen in this browser. `first-theme.js` sets it before the first paint; this sets it
+ * The color scheme that the user has chosen in this browser. `first-theme.ts` sets it before the first paint; this sets it
  * when the choice or the scheme of the system changes.
  */
 import { signal } from '@preact/signals'
 
 export const themes = ['system', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+type Theme = (typeof themes)[number]
 
-/** `first-theme.js` reads it too. */
+/** `first-theme.ts` reads it too. */
 const KEY = 'posthorn.theme'
 
 export const theme = signal<Theme>(readTheme())

@@ -1,6 +1,6 @@
 /**
- * What a process that runs the daemon does for `posthorn reload` and `posthorn config`: it listens for SIGHUP, and writes
- * the report and the settings in force into the data folder. A full disk does not end a daemon that works.
+ * Serves `posthorn reload` and `posthorn config` in a process that runs the daemon: listens for SIGHUP, and writes the
+ * report and the settings in force into the data folder. A full disk does not end a daemon that works.
  */
 import type { Config } from '../../../base/config/complete.js'
 import { listEffectiveValues } from '../../../base/config/effective-values.js'

@@ -1,6 +1,6 @@
 /** Finds the domain in what a person pastes: the address of a page, or an email address. Pure. */
 
-export interface TypedDomain {
+interface TypedDomain {
   /** Null if the text is the name of a domain as it is. */
   readonly proposal: string | null
   /** The text cannot be the name of a domain. */

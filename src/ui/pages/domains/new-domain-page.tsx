@@ -14,39 +14,15 @@ import { readTypedDomain } from './domain-name.ts'
 
 export function NewDomainPage(): VNode {
   const [, navigate] = useLocation()
-  const [typed, setTyped] = useState('')
-  /** Shows a domain that the page proposes in the field. */
-  const [proposed, setProposed] = useState('')
-  const { proposal } = readTypedDomain(typed)
   const add = async (values: FormData): Promise<void> => {
-    const domain = readText(values, 'domain')
-    const { proposal, isAddress } = readTypedDomain(domain)
-    if (isAddress && proposal !== null) {
-      throw toFieldError('domain', `This is an address, and Posthorn needs its domain. Did you mean ${proposal}?`)
-    }
-    const body = { domain, inbound: readFlag(values, 'inbound') }
+    const body = { domain: readDomain(values), inbound: readFlag(values, 'inbound') }
     const { id } = await unwrap(api.POST('/v1/domains', { body }))
     navigate(`/domains/${id}`)
-  }
-  const use = (domain: string): void => {
-    setProposed(domain)
-    setTyped(domain)
   }
   return (
     <Page title="Add a domain" up={{ href: '/domains', label: 'Domains' }}>
       <Form onSubmit={add}>
-        <TextField
-          key={proposed}
-          value={proposed}
-          takesFocus={proposed !== ''}
-          onInput={setTyped}
-          name="domain"
-          label="Domain"
-          placeholder="example.com"
-          inputMode="url"
-          hint="The part of your sender addresses after the @. You can use a subdomain, such as news.example.com."
-        />
-        {proposal === null ? null : <Proposal domain={proposal} onUse={use} />}
+        <DomainField />
         <CheckField
           name="inbound"
           label="Receive mail for this domain"
@@ -60,6 +36,41 @@ export function NewDomainPage(): VNode {
         </FormActions>
       </Form>
     </Page>
+  )
+}
+
+function readDomain(values: FormData): string {
+  const domain = readText(values, 'domain')
+  const { proposal, isAddress } = readTypedDomain(domain)
+  if (!isAddress || proposal === null) return domain
+  throw toFieldError('domain', `This is an address, and Posthorn needs its domain. Did you mean ${proposal}?`)
+}
+
+/** Proposes the domain of an address that was pasted. */
+function DomainField(): VNode {
+  const [typed, setTyped] = useState('')
+  /** What the user has taken of a proposal, which the field then has. */
+  const [taken, setTaken] = useState('')
+  const { proposal } = readTypedDomain(typed)
+  const take = (domain: string): void => {
+    setTaken(domain)
+    setTyped(domain)
+  }
+  return (
+    <>
+      <TextField
+        key={taken}
+        value={taken}
+        takesFocus={taken !== ''}
+        onInput={setTyped}
+        name="domain"
+        label="Domain"
+        placeholder="example.com"
+        inputMode="url"
+        hint="The part of your sender addresses after the @. You can use a subdomain, such as news.example.com."
+      />
+      {proposal === null ? null : <Proposal domain={proposal} onUse={take} />}
+    </>
   )
 }
 

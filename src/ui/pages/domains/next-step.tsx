@@ -1,4 +1,4 @@
-/** What comes after a domain is verified, as long as the workspace has sent nothing: a key, or the first email. */
+/** Names the step after the verification of a domain, as long as the workspace has delivered nothing: a key, or an email. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'

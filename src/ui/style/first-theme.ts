@@ -1,7 +1,7 @@
 /** Sets the color scheme before the first paint: the one that the user has chosen, or that of the system. */
 ;(() => {
   const isSystemDark = matchMedia('(prefers-color-scheme: dark)').matches
-  let chosen = null
+  let chosen: string | null = null
   try {
     chosen = localStorage.getItem('posthorn.theme')
   } catch {

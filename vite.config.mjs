@@ -1,12 +1,13 @@
 /** Builds the dashboard from src/ui/ into dist/ui/, from where the daemon serves it under /ui/. */
 import { defineConfig } from 'vite'
 import { helpPages } from './scripts/build-parts/help-pages.mjs'
+import { themeScript } from './scripts/build-parts/theme-script.mjs'
 
 export default defineConfig({
   root: 'src/ui',
   base: '/ui/',
   publicDir: false,
-  plugins: [helpPages()],
+  plugins: [helpPages(), themeScript()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../../dist/ui',

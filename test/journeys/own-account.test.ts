@@ -159,7 +159,7 @@ t.test('a new password ends all other sessions; sessions are listed and ended', 
   const short = await change(PASSWORD, 'short')
   t.match(short.json()['error'], {
     code: 'validation_error',
-    details: { errors: [{ field: 'new_password', message: 'must have at least 8 characters' }] },
+    details: { errors: [{ field: 'new_password', message: 'must have at least 12 characters' }] },
   })
   t.equal((await change(PASSWORD, next)).status, 204)
   t.equal((await other.ask('GET', '/session')).status, 401)
@@ -197,10 +197,17 @@ t.test('a link of the command line sets the first password, once, within 24 hour
     browser.ask('POST', '/password-links/confirm', { body: { token, password } })
   t.equal(codeOf(await set('x', PASSWORD)), '404 not_found')
   t.equal(codeOf(await set(tokenOf(url), 'short')), '400 validation_error')
+  const weak = await set(tokenOf(url), 'Password2026!')
+  t.equal(codeOf(weak), '400 validation_error')
+  t.match(weak.text, /must not be only a common word/)
+  const show = (token: string): Promise<RestAnswer> => browser.ask('POST', '/password-links/show', { body: { token } })
+  t.same((await show(tokenOf(url))).json(), { email: 'new@b.test' })
+  t.equal(codeOf(await show('x')), '404 not_found')
   const signedIn = await set(tokenOf(url), PASSWORD)
   t.match(signedIn.json(), { user: { email: 'new@b.test' }, workspaces: [{ name: 'New', role: 'owner' }] })
   t.equal((await browser.ask('GET', '/session')).status, 200)
   t.equal(codeOf(await set(tokenOf(url), 'another password')), '409 conflict')
+  t.equal(codeOf(await show(tokenOf(url))), '409 conflict')
   t.equal(await create('Newer', 'new@b.test'), 'null', 'there is a password already')
   const late = await create('Late', 'late@b.test')
   app.advance(24 * 3_600_000)

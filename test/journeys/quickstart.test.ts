@@ -1,5 +1,5 @@
 /** The program behind scripts/quickstart, as its user sees it: a process, its output, its folder. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   mkdirSync,
@@ -201,6 +201,66 @@ t.test('a second run uses the existing data, the key above all', async (t) => {
   t.match(readGuide(), `127.0.0.1:${base + 465} --tls-on-connect`)
   t.equal(await second.end('SIGTERM'), 0)
 })
+
+t.test('--port-base changes the ports of an existing configuration, and keeps what its user wrote', async (t) => {
+  const paths = sandboxPaths(join(root, 'edited'))
+  mkdirSync(paths.folder)
+  const [from, to] = [await freeBase(sandboxPorts), await freeBase(sandboxPorts)]
+  await configure(paths, from)
+  const text = `${readFileSync(paths.configuration, 'utf8')}\n# A note.\n`
+  const edited = text.replace('allowed_countries = ["DE", "GB", "US"]', 'allowed_countries = ["FR"]')
+  writeFileSync(paths.configuration, edited)
+  const { api, config } = await configure(paths, to)
+  t.same([api.port, config.service.public_url], [to + 443, `https://127.0.0.1:${to + 443}`])
+  const written = readFileSync(paths.configuration, 'utf8')
+  t.notMatch(written, `127.0.0.1:${from + 587}`)
+  const withFormerPorts = written.replace(/127\.0\.0\.1:(\d+)/g, (_, port) => `127.0.0.1:${Number(port) - to + from}`)
+  t.equal(withFormerPorts, edited, 'only ports have changed')
+
+  const named = edited.replaceAll(`"127.0.0.1:${from + 465}"`, `"localhost:${from + 465}"`)
+  writeFileSync(paths.configuration, named)
+  await t.rejects(configure(paths, to), { name: 'CannotStart' })
+  t.equal(readFileSync(paths.configuration, 'utf8'), named)
+})
+
+t.test(
+  'the sandbox reloads its configuration, and ends with its terminal',
+  { skip: skipWithout('script') },
+  async (t) => {
+    const running = startSandbox(t, '--data', data)
+    await running.line(/^Serving/)
+    const posthorn = ['reload', '--config', join(data, 'posthorn.toml')]
+    const reload = async (): Promise<string> =>
+      (await shell(process.execPath, [resolve('dist/src/main.js'), ...posthorn])).stdout
+    t.match(await reload(), /^reloaded: no setting has changed/)
+    const file = join(data, 'posthorn.toml')
+    writeFileSync(file, `${readFileSync(file, 'utf8')}[log]\nlevel = "debug"\n`)
+    t.match(await reload(), /^reloaded, in force now:\n {2}log\.level/)
+    t.equal(await running.end('SIGTERM'), 0)
+
+    const inTerminal = spawn(
+      'script',
+      [
+        '-qec',
+        ['env', ...plainNode(resolve('dist/src/operations/sandbox/main.js')), '--data', `'${data}'`].join(' '),
+        '/dev/null',
+      ],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    )
+    t.teardown(() => inTerminal.kill('SIGKILL'))
+    for (let said = ''; !said.includes('Serving until'); ) said += String((await once(inTerminal.stdout, 'data'))[0])
+    inTerminal.kill('SIGKILL')
+    const again = async (): Promise<string> => {
+      const next = startSandbox(t, '--data', data)
+      const found = await next.line(/^Serving/).catch(() => '')
+      await next.end('SIGTERM')
+      return found
+    }
+    let found = ''
+    for (let attempt = 0; attempt < 20 && found === ''; attempt += 1) found = await again()
+    t.not(found, '', 'the data folder is free again')
+  },
+)
 
 t.test('the verdict on a received message can be negative', async (t) => {
   const database = await openDatabase({ file: join(data, 'posthorn.db') })

@@ -7,6 +7,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 import { readFigure } from '../helpers/ui/steps.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -81,6 +82,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByRole('button', { name: 'Send the test' }).click()
   await page.getByText('A test is sent to tester@b.test.').waitFor()
   await waitUntil('the test has come', () => sink.messages.length === 1)
+  await expectEqual(t, () => page.evaluate('document.activeElement.textContent'), 'Send a test', 'the focus is back')
 
   await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByText('Recipients now').waitFor()
@@ -88,6 +90,7 @@ t.test('a broadcast is written, tested, sent, and its numbers are seen', { skip 
   await page.getByRole('button', { name: 'Send to 2 contacts now' }).click()
   await page.getByText('The broadcast is being sent.').waitFor()
   await page.locator('.badge', { hasText: 'Sent' }).waitFor()
+  await expectEqual(t, () => page.evaluate('document.activeElement.tagName'), 'H1', 'the focus is not lost')
   t.equal(await readFigure(page, 'fact', 'Recipients'), '2')
   t.match(await readFigure(page, 'figure', 'Delivered'), /^2100% of those sent$/)
   await followLink(app)

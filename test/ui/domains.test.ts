@@ -43,6 +43,24 @@ t.test('a wrong name is refused beside its field', { skip }, async (t) => {
   t.same(dashboard.faults, [])
 })
 
+t.test('the domain of an address that was pasted is proposed', { skip }, async (t) => {
+  const { dashboard } = await openWorld(t)
+  const { page } = dashboard
+  await addDomain(page, 'https://www.shop.test/cart?id=1')
+  await page.getByText('This is an address, and Posthorn needs its domain. Did you mean shop.test?').waitFor()
+  await expectPresentable(t, dashboard, 'a proposed domain')
+  await page.getByRole('button', { name: 'Use shop.test' }).click()
+  await expectEqual(
+    t,
+    () => page.evaluate('document.activeElement.value'),
+    'shop.test',
+    'the field has it, and the focus',
+  )
+  await page.getByRole('button', { name: 'Add the domain' }).click()
+  await page.locator('h1:focus', { hasText: 'shop.test' }).waitFor()
+  t.same(dashboard.faults, [])
+})
+
 t.test('a domain is added, verified, changed, rotated and deleted', { skip }, async (t) => {
   const { app, zone, dashboard } = await openWorld(t)
   const { page } = dashboard
@@ -61,16 +79,23 @@ t.test('a domain is added, verified, changed, rotated and deleted', { skip }, as
   zone.set(records[0]?.name ?? '', { CNAME: 'elsewhere.test' })
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('Found: elsewhere.test').waitFor()
+  const check = page.getByRole('button', { name: 'Check the records now' })
+  await expectEqual(t, () => check.evaluate((button) => button === button.ownerDocument.activeElement), true)
   await page.getByText('DNS has other values in place of some of these records.').waitFor()
   await expectEqual(t, () => page.getByText('Another value', { exact: true }).count(), 1)
   await expectEqual(t, () => page.getByText('Nothing is there yet.').count(), records.length + 1, 'and at MX and DMARC')
   await expectPresentable(t, dashboard, 'a domain with wrong records')
 
   for (const { name, value } of records) zone.set(name, { CNAME: value })
-  await closeNotices(page)
+  t.ok((await page.locator('.notice-bad').count()) > 0)
+  await page.getByRole('link', { name: 'Domains', exact: true }).first().click()
+  await expectEqual(t, () => page.locator('.notice-bad').count(), 0, 'a failure stays with its page')
+  await page.getByRole('link', { name: 'shop.test' }).click()
   await page.getByRole('button', { name: 'Check the records now' }).click()
   await page.getByText('The domain is verified.').waitFor()
   await expectEqual(t, () => page.getByText('Correct', { exact: true }).count(), records.length)
+  await page.getByText('shop.test is ready: send your first email').waitFor()
+  await expectPresentable(t, dashboard, 'what comes after the verification')
 
   await page.getByRole('tab', { name: 'Receiving' }).click()
   await page.getByLabel('Blocked addresses').fill('info\nsales')

@@ -81,6 +81,7 @@ t.test('the samples of a new key send as they are', { skip }, async (t) => {
   await page.getByLabel('Name').fill('shop')
   await page.getByRole('button', { name: 'Create the key' }).click()
   await page.getByRole('heading', { name: 'Send an email with it' }).waitFor()
+  await page.getByText('Waiting for your first email').waitFor()
   await expectPresentable(t, dashboard, 'a new key with its samples')
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -99,6 +100,12 @@ t.test('the samples of a new key send as they are', { skip }, async (t) => {
     if (skipWithout(program) !== false) continue
     await runSample(t, app, { title, program: file.endsWith('.sh') ? 'sh' : program, file })
   }
+  await page.getByText('Hello from Posthorn', { exact: false }).first().waitFor()
+  const story = page.getByRole('status').getByRole('link', { name: 'What happens to it' })
+  await story.waitFor()
+  await expectPresentable(t, dashboard, 'the email of a sample')
+  await story.click()
+  await page.getByRole('heading', { level: 1, name: 'Hello from Posthorn' }).waitFor()
   t.same(dashboard.faults, [])
 })
 

@@ -57,9 +57,29 @@ t.test('groups of the navigation close and stay closed, and the account has a me
   const excess = () => navigation.evaluate((element) => element.scrollHeight - element.clientHeight)
   await link('Audit log').waitFor()
   t.ok((await excess()) <= 0, 'all entries fit into 860 pixels')
+  await page.setViewportSize({ width: 1280, height: 850 })
+  t.ok((await excess()) <= 0, 'and into 850')
   await expectEqual(t, () => link('Queue').count(), 0)
   await navigation.getByRole('button', { name: 'Operator' }).press('Enter')
   await link('Queue').waitFor()
+  const isInView = `((link) => {
+    const [own, list] = [link, link.closest('nav')].map((element) => element.getBoundingClientRect())
+    return own.top >= list.top && own.bottom <= list.bottom
+  })(document.querySelector('nav a[href="/ui/operator/log"]'))`
+  await expectEqual(t, () => page.evaluate(isInView), true, 'a group that is opened is shown as a whole')
+  const another = await dashboard.context.newPage()
+  await another.setViewportSize({ width: 1280, height: 850 })
+  await another.addInitScript('localStorage.removeItem("posthorn.navigation")')
+  await another.goto(page.url().replace(/\/ui\/.*/, '/ui/operator/health'))
+  await another.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
+  t.equal(await another.evaluate(isInView), true, 'the pages of the operator are in view')
+  t.equal(
+    await another.evaluate(
+      `(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('nav'))`,
+    ),
+    0,
+  )
+  await another.close()
   await navigation.getByRole('button', { name: 'Audience' }).press('Space')
   await expectEqual(t, () => link('Contacts').count(), 0)
   await page.reload()
@@ -73,6 +93,24 @@ t.test('groups of the navigation close and stay closed, and the account has a me
   await page.setViewportSize({ width: 1280, height: 860 })
   await page.keyboard.press('Escape')
   await expectEqual(t, () => page.locator('.account-content').count(), 0)
+  await expectEqual(t, () => menu.evaluate((element) => element === element.ownerDocument.activeElement), true)
+  const focused = () => page.evaluate<string>('document.activeElement.textContent')
+  for (const [key, item] of [
+    ['ArrowDown', 'Account'],
+    ['ArrowDown', 'Documentation'],
+    ['End', 'Sign out'],
+    ['ArrowDown', 'Account'],
+    ['ArrowUp', 'Sign out'],
+    ['Home', 'Account'],
+  ] as const) {
+    await page.keyboard.press(key)
+    await expectEqual(t, focused, item, key)
+  }
+  await page.keyboard.press('Tab')
+  await expectEqual(t, () => page.locator('.account-content').count(), 0, 'Tab closes it')
+  await menu.press('ArrowUp')
+  await expectEqual(t, focused, 'Sign out', 'it opens at its end')
+  await page.keyboard.press('Escape')
   await expectEqual(t, () => menu.evaluate((element) => element === element.ownerDocument.activeElement), true)
   await menu.press('Enter')
   await page.locator('main').click()

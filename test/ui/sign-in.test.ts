@@ -169,11 +169,19 @@ t.test('a password is changed, and set by a link from the command line', { skip 
   const made = await app.cli('workspace', 'create', 'Second', '--email', 'new@a.test')
   const path = /\/ui(\/set-password#token=[\w-]+)/.exec(made.out)?.[1] ?? ''
   await dashboard.open(path)
+  await page.getByText('Choose the password for the user new@a.test').waitFor()
   await expectPresentable(t, dashboard, 'the page of a link')
+  for (const field of ['New password', 'Repeat the new password']) {
+    await page.getByLabel(field, { exact: true }).fill('Password2026!')
+  }
+  await page.getByRole('button', { name: 'Set the password and sign in' }).click()
+  await page.getByText('Must not be only a common word').waitFor()
   await page.getByLabel('New password', { exact: true }).fill(PASSWORD)
   await page.getByLabel('Repeat the new password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Set the password and sign in' }).click()
-  await page.getByText('new@a.test').waitFor()
+  await page.getByRole('button', { name: 'Account: new@a.test' }).waitFor()
   t.notMatch(page.url(), /token/)
+  await dashboard.open(path)
+  await page.getByText('The link was used already').waitFor()
   t.same(dashboard.faults, [])
 })

@@ -19,8 +19,10 @@ export interface Concern extends Words {
   readonly severity: Severity
   /** The page of the dashboard on which you repair it. */
   readonly link: { readonly href: string; readonly label: string } | null
-  /** Lines to copy: commands, settings, DNS records. */
+  /** Texts to copy, each as a whole: commands, settings, DNS records. */
   readonly remedy: readonly string[]
+  /** What else has this cause, each in a line. */
+  readonly affected?: readonly string[]
 }
 
 /** Mail says times in UTC. For pages they are in ISO 8601, and the page shows them in the time zone of its reader. */

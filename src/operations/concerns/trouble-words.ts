@@ -91,3 +91,20 @@ interface CheckedSubject {
 export function describeCheckResult({ subject, text }: CheckedSubject): string {
   return `${subject}: ${text}`
 }
+
+interface SilentDns {
+  /** The configured servers. Empty if they are those of the system. */
+  readonly servers: readonly string[]
+  /** How many checks need DNS and found nothing out. */
+  readonly missed: number
+}
+
+/** No DNS server answers, which is why other checks have no answer. */
+export function describeSilentDns({ servers, missed }: SilentDns): string {
+  const subject =
+    servers.length === 0
+      ? 'The DNS servers of the system do'
+      : `The DNS ${servers.length === 1 ? 'server' : 'servers'} ${servers.join(', ')} ${servers.length === 1 ? 'does' : 'do'}`
+  const effect = missed === 0 ? '' : `; ${missed === 1 ? '1 check' : `${missed} checks`} could not be made`
+  return `${subject} not answer${effect}`
+}

@@ -14,6 +14,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { destination, pino } from 'pino'
 import type { Config } from '../../base/config/complete.js'
+import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { AddressHider } from '../../base/platform/log-privacy.js'
@@ -23,7 +24,10 @@ import { loadTlsFiles, type TlsFiles } from '../../base/platform/tls-files.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { databaseFile, openDatabase } from '../../base/storage/open.js'
-import { startDaemon } from '../daemon/daemon.js'
+import { publishDaemon, type ReloadListener } from '../cli/command/daemon-reloads.js'
+import { createReloader } from '../cli/command/reloader.js'
+import { SystemdNotices } from '../cli/command/systemd-notices.js'
+import { type Daemon, startDaemon } from '../daemon/daemon.js'
 import { ensureAccount } from './account.js'
 import { CannotStart } from './cannot-start.js'
 import { configure, type SandboxConfig } from './configuration.js'
@@ -43,6 +47,8 @@ interface QuickstartOptions {
   readonly print: (line: string) => void
   /** Ends the sandbox. */
   readonly signal: AbortSignal
+  /** When `posthorn reload` asks for it. */
+  readonly reloads: ReloadListener
 }
 
 /** Resolves when the sandbox has ended; rejects if it cannot start, with nothing left open. */
@@ -81,7 +87,7 @@ interface RunningSandbox {
 }
 
 async function startSandbox(
-  { clock, print }: QuickstartOptions,
+  { clock, print, reloads }: QuickstartOptions,
   paths: SandboxPaths,
   configured: SandboxConfig,
   stopSteps: (() => Promise<void>)[],
@@ -109,7 +115,19 @@ async function startSandbox(
   const log = openLogFile(paths.log, config, clock, { tail: logTail, hider: addressHider })
   const daemon = await startDaemon({ config, clock, log, logTail, addressHider })
   stopSteps.push(daemon.stop)
+  answerReloads(daemon, { configured, paths, log, reloads })
   return { paths, configured, tls: daemon.tls, key, signIn, read }
+}
+
+interface ReloadParts extends Pick<QuickstartOptions, 'reloads'>, Pick<RunningSandbox, 'configured' | 'paths'> {
+  readonly log: Log
+}
+
+function answerReloads(daemon: Daemon, { configured, paths, log, reloads }: ReloadParts): void {
+  const reloading = publishDaemon(configured, log, () => undefined)
+  const systemd = new SystemdNotices({}, log)
+  const reload = (): LoadedConfig => loadConfig({ file: paths.configuration, env: {} })
+  reloads.use(createReloader({ ...reloading, log, daemon, reload, systemd }))
 }
 
 async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {

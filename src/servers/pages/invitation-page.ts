@@ -6,7 +6,8 @@
 
 import { html, type Markup } from '../../base/mail/markup.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../workspaces/accounts/people/passwords.js'
+import { MIN_PASSWORD_LENGTH } from '../../workspaces/accounts/people/password-rule.js'
+import { MAX_PASSWORD_BYTES } from '../../workspaces/accounts/people/passwords.js'
 import {
   type AcceptDeps,
   acceptInvitation,
@@ -136,7 +137,7 @@ const currentPasswordField = html`<label for="password">Your password</label>
 
 const newPasswordField = html`<label for="password">Password</label>
 <input id="password" name="password" type="password" minlength="${MIN_PASSWORD_LENGTH}" autocomplete="new-password" required>
-<p class="hint">At least ${MIN_PASSWORD_LENGTH} characters.</p>`
+<p class="hint">At least ${MIN_PASSWORD_LENGTH} characters, and not only a common word, your address or your name.</p>`
 
 export function renderInvitationError(status: number, message: string): Page {
   return renderNotePage(

@@ -9,7 +9,10 @@ type Tone = 'primary' | 'plain' | 'danger' | 'quiet'
 
 interface ButtonProps {
   readonly children: ComponentChildren
-  /** While a promise that it returns is pending, the button waits. If the promise fails, a notice says why. */
+  /**
+   * While a promise that it returns is pending, the button waits. It keeps the focus, which a disabled button would lose.
+   * If the promise fails, a notice says why.
+   */
   readonly onClick: () => unknown
   readonly tone?: Tone
   readonly disabled?: boolean
@@ -28,6 +31,7 @@ export function Button({
 }: ButtonProps): VNode {
   const [busy, setBusy] = useState(false)
   const act = (): void => {
+    if (busy) return
     const pending = onClick()
     if (!(pending instanceof Promise)) return
     setBusy(true)
@@ -37,8 +41,9 @@ export function Button({
     <button
       type="button"
       class={buttonClass(tone, small)}
-      disabled={disabled || busy}
+      disabled={disabled}
       aria-busy={busy}
+      aria-disabled={busy}
       aria-label={label}
       onClick={act}
     >

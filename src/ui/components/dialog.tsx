@@ -13,7 +13,11 @@ interface DialogProps {
   readonly wide?: boolean
 }
 
-/** The dialog is open as long as it is rendered. Escape closes it, and the focus returns to its earlier place. */
+function focusHeading(): void {
+  if (document.activeElement === document.body) document.querySelector('h1')?.focus({ preventScroll: true })
+}
+
+/** The dialog is open as long as it is rendered. Escape closes it, and the focus returns to its earlier place, or to the heading of the page. */
 export function Dialog({ title, onClose, children, wide = false }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null)
   const id = useUniqueId()
@@ -24,6 +28,8 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps):
     return () => {
       dialog?.close()
       if (before instanceof HTMLElement) before.focus()
+      // The act may have removed that place, such as the button that sends a draft.
+      setTimeout(focusHeading)
     }
   }, [])
   const cancel = (event: Event): void => {

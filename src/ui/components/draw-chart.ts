@@ -23,17 +23,17 @@ const HEIGHT = 220
 /** Returns the function that removes the plot. */
 export function createPlot(place: HTMLElement, data: PlotData): () => void {
   let plot = drawPlot(place, data)
-  const scheme = matchMedia('(prefers-color-scheme: dark)')
   const redraw = (): void => {
     plot.destroy()
     plot = drawPlot(place, data)
   }
   const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height: HEIGHT }))
   observer.observe(place)
-  scheme.addEventListener('change', redraw)
+  const scheme = new MutationObserver(redraw)
+  scheme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
   return () => {
     observer.disconnect()
-    scheme.removeEventListener('change', redraw)
+    scheme.disconnect()
     plot.destroy()
   }
 }

@@ -3,8 +3,9 @@
  * leads to it.
  */
 import type { ComponentChildren, VNode } from 'preact'
+import { useId, useRef, useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
-import { Button } from './button.tsx'
+import { Button, buttonClass } from './button.tsx'
 import { Form, SubmitButton } from './form.tsx'
 import { readText } from './form-values.ts'
 
@@ -40,24 +41,66 @@ interface FiltersProps {
   readonly children: ComponentChildren
 }
 
+/** Narrow screens show only a button with the number of filters, which opens them. */
 export function Filters({ names, filters, children }: FiltersProps): VNode {
-  const apply = async (values: FormData): Promise<void> => {
-    filters.set(Object.fromEntries(names.map((name) => [name, readText(values, name)])))
+  const [isOpen, setOpen] = useState(false)
+  const id = useId()
+  const element = useRef<HTMLElement>(null)
+  const set = (values: Readonly<Record<string, string>>): void => {
+    filters.set(values)
+    setOpen(false)
+    // The fields are made anew with their values.
+    setTimeout(() => focusFirstShown(element.current))
   }
-  const clear = (): void => filters.set(Object.fromEntries(names.map((name) => [name, ''])))
+  const used = names.filter((name) => filters.get(name) !== '').length
+  const apply = async (values: FormData): Promise<void> => {
+    set(Object.fromEntries(names.map((name) => [name, readText(values, name)])))
+  }
+  const clear = (): void => set(Object.fromEntries(names.map((name) => [name, ''])))
   return (
-    <search class="filters" key={filters.key}>
-      <Form inline onSubmit={apply}>
-        {children}
-        <div class="filters-actions">
-          <SubmitButton tone="plain">Filter</SubmitButton>
-          {names.some((name) => filters.get(name) !== '') ? (
-            <Button tone="quiet" onClick={clear}>
-              Clear
-            </Button>
-          ) : null}
-        </div>
-      </Form>
+    <search ref={element} class={isOpen ? 'filters filters-open' : 'filters'}>
+      <FilterToggle {...{ id, isOpen, used }} onToggle={() => setOpen(!isOpen)} />
+      <div id={id} class="filters-form" key={filters.key}>
+        <Form inline onSubmit={apply}>
+          {children}
+          <div class="filters-actions">
+            <SubmitButton tone="plain">Filter</SubmitButton>
+            {used === 0 ? null : (
+              <Button tone="quiet" onClick={clear}>
+                Clear
+              </Button>
+            )}
+          </div>
+        </Form>
+      </div>
     </search>
   )
+}
+
+interface ToggleProps {
+  /** The id of the fields. */
+  readonly id: string
+  readonly isOpen: boolean
+  readonly used: number
+  readonly onToggle: () => void
+}
+
+function FilterToggle({ id, isOpen, used, onToggle }: ToggleProps): VNode {
+  return (
+    <button
+      type="button"
+      class={`${buttonClass('plain')} filters-toggle`}
+      aria-expanded={isOpen}
+      aria-controls={id}
+      onClick={onToggle}
+    >
+      Filters{used === 0 ? '' : ` (${used})`}
+    </button>
+  )
+}
+
+/** The button that opens the filters, or on wide screens the one that applies them. */
+function focusFirstShown(place: HTMLElement | null): void {
+  const buttons = [...(place?.querySelectorAll<HTMLElement>('.filters-toggle, [type="submit"]') ?? [])]
+  buttons.find((button) => button.offsetParent !== null)?.focus()
 }

@@ -110,8 +110,9 @@ export function SubmitButton({ children, tone = 'primary', disabled = false, act
       name={act === undefined ? undefined : 'act'}
       value={act}
       class={buttonClass(tone)}
-      disabled={busy || disabled}
+      disabled={disabled}
       aria-busy={busy}
+      aria-disabled={busy}
     >
       {children}
     </button>

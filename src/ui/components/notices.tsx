@@ -1,6 +1,8 @@
 /** Short messages about what was done, at the edge of the window; screen readers read them. */
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
 
 interface Notice {
   readonly id: number
@@ -11,7 +13,7 @@ interface Notice {
 const notices = signal<readonly Notice[]>([])
 let lastId = 0
 
-/** Milliseconds. Failures stay until the user closes them. */
+/** Milliseconds. Failures stay until the user closes them or opens another page. */
 const SHOWN_FOR = 6_000
 
 export function notify(text: string, tone: Notice['tone'] = 'good'): void {
@@ -25,7 +27,12 @@ function remove(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id)
 }
 
+/** A failure belongs to the page on which it happened. */
 export function Notices(): VNode {
+  const [location] = useLocation()
+  useEffect(() => {
+    notices.value = notices.value.filter(({ tone }) => tone === 'good')
+  }, [location])
   return (
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map(({ id, text, tone }) => (

@@ -14,7 +14,7 @@ export function NewPasswordFields({ name }: { readonly name: string }): VNode {
         label="New password"
         type="password"
         autoComplete="new-password"
-        hint="At least 8 characters. A few words that do not belong together are easy to remember."
+        hint="At least 12 characters. A few words that do not belong together are easy to remember."
       />
       <TextField name={REPEATED} label="Repeat the new password" type="password" autoComplete="new-password" />
     </>

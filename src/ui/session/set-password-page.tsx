@@ -3,7 +3,10 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { sessionApi, unwrap } from '../api/client.ts'
+import { useLoad } from '../api/use-load.ts'
+import { allowBreaks } from '../components/allow-breaks.tsx'
 import { Form, FormActions, SubmitButton } from '../components/form.tsx'
+import { Loaded } from '../components/loaded.tsx'
 import { FrontPage } from './front-page.tsx'
 import { NewPasswordFields, readNewPassword } from './new-password.tsx'
 import { needsSecondFactor, SecondFactorForm } from './second-factor-form.tsx'
@@ -24,7 +27,7 @@ export function SetPasswordPage(): VNode {
       </FrontPage>
     )
   }
-  return <SetPasswordForm token={token} />
+  return <SetPasswordOfLink key={token} token={token} />
 }
 
 /** The token follows the `#`. Browsers send that part to no server, so no proxy logs it. */
@@ -32,7 +35,33 @@ function readToken(): string {
   return new URLSearchParams(window.location.hash.slice(1)).get('token') ?? ''
 }
 
-function SetPasswordForm({ token }: { readonly token: string }): VNode {
+/** Says whose password it is before it asks for one. */
+function SetPasswordOfLink({ token }: { readonly token: string }): VNode {
+  const link = useLoad(() => unwrap(sessionApi.POST('/ui/api/password-links/show', { body: { token } })), [token])
+  if (link.error?.status === 404 || link.error?.status === 409) {
+    return (
+      <FrontPage title="The link does not work">
+        <p>{link.error.message}</p>
+        <Link href="/forgotten-password">Send a new link</Link>
+      </FrontPage>
+    )
+  }
+  if (link.data === undefined) {
+    return (
+      <FrontPage title="Set your password">
+        <Loaded from={link}>{() => null}</Loaded>
+      </FrontPage>
+    )
+  }
+  return <SetPasswordForm token={token} email={link.data.email} />
+}
+
+interface SetPasswordFormProps {
+  readonly token: string
+  readonly email: string
+}
+
+function SetPasswordForm({ token, email }: SetPasswordFormProps): VNode {
   const [, navigate] = useLocation()
   /** The typed password while a code is missing. */
   const [password, setPassword] = useState<string | null>(null)
@@ -58,11 +87,25 @@ function SetPasswordForm({ token }: { readonly token: string }): VNode {
   return (
     <FrontPage title="Set your password">
       <Form onSubmit={submit}>
+        <Owner email={email} />
         <NewPasswordFields name="password" />
         <FormActions>
           <SubmitButton>Set the password and sign in</SubmitButton>
         </FormActions>
       </Form>
     </FrontPage>
+  )
+}
+
+/** Says whose password it is, to people and, in a hidden field, to a password manager. */
+function Owner({ email }: { readonly email: string }): VNode {
+  return (
+    <p>
+      Choose the password for the user <strong>{allowBreaks(email)}</strong>. You sign in with this address and the
+      password.
+      <span class="visually-hidden" aria-hidden="true">
+        <input type="email" value={email} autocomplete="username" readOnly tabIndex={-1} />
+      </span>
+    </p>
   )
 }

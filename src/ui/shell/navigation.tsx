@@ -26,20 +26,30 @@ export function Navigation({ location }: { readonly location: string }): VNode {
         const entries = listEntries(group)
         if (entries.length === 0) return null
         if (group === 'Overview') return <Entries key={group} entries={entries} location={location} />
-        const isCurrentGroup = entries.some(({ path }) => isCurrent(location, path))
         return (
           <NavigationGroup
             key={group}
             group={group}
             entries={entries}
             location={location}
-            isOpen={opened[group] ?? (group !== 'Operator' || isCurrentGroup)}
+            isOpen={opened[group] ?? isOpenAtFirst(group, location)}
             onToggle={(isOpen) => choose(group, isOpen)}
           />
         )
       })}
     </nav>
   )
+}
+
+/** The lowest window in which all groups of a workspace fit, with those of the operator. */
+const isLow = matchMedia('(max-height: 66rem)')
+
+/** The group of the operator opens with its pages. In a low window they stand in place of the other groups. */
+function isOpenAtFirst(group: Group, location: string): boolean {
+  const isOperating = listEntries('Operator').some(({ path }) => isCurrent(location, path))
+  const isCurrentGroup = listEntries(group).some(({ path }) => isCurrent(location, path))
+  if (isOperating && isLow.matches) return isCurrentGroup
+  return group !== 'Operator' || isCurrentGroup
 }
 
 interface EntriesProps {
@@ -56,8 +66,15 @@ interface GroupProps extends EntriesProps {
 
 function NavigationGroup({ group, isOpen, onToggle, ...entries }: GroupProps): VNode {
   const id = useId()
+  const element = useRef<HTMLDivElement>(null)
+  const wasOpen = useRef(isOpen)
+  // A group that the user opens at the end of a low window is shown as a whole.
+  useEffect(() => {
+    if (isOpen && !wasOpen.current) element.current?.scrollIntoView({ block: 'nearest' })
+    wasOpen.current = isOpen
+  }, [isOpen])
   return (
-    <div class="navigation-group">
+    <div ref={element} class="navigation-group">
       <h2>
         <button
           type="button"

@@ -65,6 +65,6 @@ export async function givePassword({ daemon }: Pick<TestDaemon, 'daemon'>, email
   const { read, commit } = daemon.database
   const [user] = await userByEmail(read, { email: parseAddress(email) })
   if (user === undefined) throw new Error(`no user ${email}`)
-  hash ??= createPasswordHasher().hash(PASSWORD)
+  hash ??= createPasswordHasher().hash(PASSWORD, { email, fullName: '' })
   await commit([setPassword({ id: user.id, hash: await hash })])
 }

@@ -109,6 +109,10 @@ async function loadAxe(page: Page): Promise<void> {
 export async function expectPresentable(t: Test, { page }: Pick<Dashboard, 'page'>, what: string): Promise<void> {
   for (const { colorScheme, runOnly } of CHECKS) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const shown = 'document.documentElement.dataset.theme'
+    await waitUntil(`the ${colorScheme} scheme`, async () =>
+      [undefined, colorScheme].includes(await page.evaluate(shown)),
+    )
     if (!(await page.evaluate('"axe" in window'))) await loadAxe(page)
     const options = { runOnly, resultTypes: ['violations'] }
     const script = `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`

@@ -98,6 +98,8 @@ t.test('usage errors end with status 2 and leave nothing behind', async (t) => {
   }
   t.match(help.out, /^ {2}key +API keys: create, list, revoke$/m)
   t.match(help.out, /^ {2}setup +create the first workspace/m)
+  t.match(help.out, /^ {2}node +daemons that share a PostgreSQL database: list, drain, remove$/m)
+  t.notMatch(help.out, /^ {2}\w+ +:/m, 'each family has a subject')
   const lines = help.out.split('\n')
   t.ok(lines.length <= 60, `one screen: ${lines.length} lines`)
   t.same(

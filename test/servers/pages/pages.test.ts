@@ -241,7 +241,7 @@ t.test('an invitation is accepted with a plain form, once', async (t) => {
   const again = await page(app, '/ui/invitation', filled)
   t.equal(again.status, 400)
   harmless(t, again)
-  t.match(parsePage(again.text), { text: /at least 8 characters/ })
+  t.match(parsePage(again.text), { text: /at least 12 characters/ })
   t.ok(
     parsePage(again.text).attributes.some(([, value]) => value === 'Nina "Neu"'),
     'the name is not lost',

@@ -23,6 +23,12 @@ export function parseDnsServer(text: string): DnsServer | null {
   return isIP(address) === family && port >= 1 && port <= 65_535 ? { address, port } : null
 }
 
+/** Writes what `parseDnsServer` reads. The usual port is left out. */
+export function formatDnsServer({ address, port }: DnsServer): string {
+  if (port === 53) return address
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
+}
+
 /** `fault` is a code such as `TIMEOUT` or `CONNREFUSED`. */
 export type ExchangeResult = { readonly reply: Buffer } | { readonly fault: string }
 

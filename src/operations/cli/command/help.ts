@@ -32,7 +32,7 @@ export const standaloneCommands: readonly DescribedCommand[] = [
   {
     name: 'completion',
     usage: 'bash|zsh|fish',
-    summary: 'print a script that has a shell complete commands, options and their values',
+    summary: 'print a script with which a shell completes commands, options and their values',
     options: {},
   },
 ]
@@ -111,18 +111,19 @@ const options: Readonly<Record<string, string>> = {
   yes: 'delete it although it is verified: its DKIM keys are lost and its queued mail fails',
 }
 
-/** The subjects of the families that have no command of just their name. */
+/** The subjects of the families that have no command of just their name. Each such family needs one. */
 export const families: Readonly<Record<string, string>> = {
   workspace: 'workspaces',
-  user: 'people',
+  user: 'people who sign in',
   key: 'API keys',
   domain: 'domains that send and receive mail',
   queue: 'the outbound queue',
   'queue rules': 'rules that hold mail',
   breaker: 'mail that is held because too much of it bounces',
-  suppression: 'addresses that are not written to',
-  sms: 'verification codes',
+  suppression: 'addresses to which nothing is sent',
+  sms: 'verification codes by SMS',
   standby: 'a copy of the database on another machine',
+  node: 'daemons that share a PostgreSQL database',
 }
 
 const SCREEN_WIDTH = 80

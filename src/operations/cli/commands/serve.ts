@@ -6,10 +6,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../../base/config/complete.js'
-import { listEffectiveValues } from '../../../base/config/effective-values.js'
-import type { LoadedConfig, WrittenConfig } from '../../../base/config/load.js'
+import type { LoadedConfig } from '../../../base/config/load.js'
 import type { Problem } from '../../../base/config/problems.js'
-import { SettingsInForce } from '../../../base/config/settings-in-force.js'
 import { type Log, openLog } from '../../../base/platform/log.js'
 import { AddressHider } from '../../../base/platform/log-privacy.js'
 import { LogTail } from '../../../base/platform/log-tail.js'
@@ -22,8 +20,8 @@ import { describeServer } from '../../../base/storage/postgres/configured-server
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
+import { type Loaded, listenForReloads, publishDaemon } from '../command/daemon-reloads.js'
 import { explainListenerFault } from '../command/listener-fault.js'
-import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
 import { SystemdNotices } from '../command/systemd-notices.js'
 
@@ -103,21 +101,16 @@ class DaemonRunner {
   async run(loaded: Loaded): Promise<Loaded | null> {
     const { parts, log, systemd, stopped, reloads } = this.deps
     const { config } = loaded
-    const { data_dir: dataDir } = config.service
     const taken = Promise.withResolvers<null>()
     const daemon = await this.startDaemon({ ...parts, config, onTaken: () => taken.resolve(null) })
     this.hasServed = true
-    const report = createReporter(dataDir, log)
-    // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
-    const publish = startPublishing(loaded, log)
     let last = loaded
-    const onReloaded = (next: Loaded): void => {
+    // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
+    const reloading = publishDaemon(loaded, log, (next) => {
       last = next
-      publish(next)
-    }
-    report(null)
+    })
     const listening = logEndpoints(log, daemon, config)
-    reloads.use(createReloader({ log, daemon, reload: this.deps.reload, report, onReloaded, systemd }))
+    reloads.use(createReloader({ ...reloading, log, daemon, reload: this.deps.reload, systemd }))
     systemd.notifyReady(listening, daemon)
     const signal = await Promise.race([stopped, taken.promise])
     reloads.use(() => undefined)
@@ -145,41 +138,6 @@ function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {
   for (const { key: setting, message: reason } of shortNames) {
     log.warn({ setting, reason }, 'a name of this server has one label: other servers may refuse its mail')
   }
-}
-
-/** A full disk must not end a daemon that works. Only the command `reload` needs the report. */
-function createReporter(dataDir: string, log: Log): (last: ReloadOutcome | null) => void {
-  return (last) => {
-    try {
-      writeReloadReport(dataDir, { pid: process.pid, last })
-    } catch (err) {
-      log.error({ err }, 'the report for "posthorn reload" cannot be written')
-    }
-  }
-}
-
-interface Loaded {
-  readonly config: Config
-  readonly written: WrittenConfig
-}
-
-/**
- * Publishes the settings of the start, and returns what publishes those of a reload. As with the report, a full disk must
- * not end the daemon.
- */
-function startPublishing(started: Loaded, log: Log): (loaded: Loaded) => void {
-  const list = ({ config, written }: Loaded): ReturnType<typeof listEffectiveValues> =>
-    listEffectiveValues(config, written)
-  const settings = new SettingsInForce(started.config.service.data_dir, list(started))
-  const publish = (loaded: Loaded): void => {
-    try {
-      settings.publish(list(loaded))
-    } catch (err) {
-      log.error({ err }, 'the settings for "posthorn config" cannot be written')
-    }
-  }
-  publish(started)
-  return publish
 }
 
 /** Logs where the daemon listens, and returns it as a text. */
@@ -238,21 +196,4 @@ function waitForSignal(): Promise<string> {
       })
     }
   })
-}
-
-/** SIGHUP ends neither a daemon that starts, for which the reload follows once it runs, nor one that stops. */
-function listenForReloads(): { readonly use: (reload: () => void) => void } {
-  let reload: (() => void) | null = null
-  let waiting = false
-  process.on('SIGHUP', () => {
-    if (reload === null) waiting = true
-    else reload()
-  })
-  return {
-    use(ready) {
-      reload = ready
-      if (waiting) ready()
-      waiting = false
-    },
-  }
 }

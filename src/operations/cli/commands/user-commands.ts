@@ -53,7 +53,8 @@ export async function changePassword(call: Call): Promise<Answer> {
   const { read, commit } = await database()
   const [user] = await userByEmail(read, { email })
   if (user === undefined) throw new CommandFailed(`no such user: ${email}`)
-  const hash = await createPasswordHasher().hash(await readSecret(`password of ${email}: `))
+  const password = await readSecret(`password of ${email}: `)
+  const hash = await createPasswordHasher().hash(password, { email, fullName: user.full_name })
   const at = clock()
   const userId = user.id
   const writes = [

@@ -9,7 +9,11 @@ import { z } from 'zod'
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { userByEmail } from '../../../workspaces/accounts/people/users.js'
-import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accounts/sessions/own-account.js'
+import {
+  changeOwnPassword,
+  readPasswordLink,
+  setPasswordByLink,
+} from '../../../workspaces/accounts/sessions/own-account.js'
 import { takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
@@ -33,12 +37,17 @@ const changeRequest = z.strictObject({ current_password: password, new_password:
 const linkRequest = z
   .strictObject({ email: address })
   .meta({ id: 'PasswordLinkRequest', example: { email: 'ann@example.com' } })
-const linkUse = z
-  .strictObject({ token: z.string(tokenRule).max(200, tokenRule), password, code: code.optional() })
-  .meta({
-    id: 'PasswordLinkUse',
-    example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU', password: 'correct horse battery' },
-  })
+const token = z.string(tokenRule).max(200, tokenRule)
+const linkToken = z
+  .strictObject({ token })
+  .meta({ id: 'PasswordLinkToken', example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU' } })
+const linkOwner = z
+  .strictObject({ email: z.string().meta({ example: 'ann@example.com' }) })
+  .meta({ id: 'PasswordLinkOwner' })
+const linkUse = z.strictObject({ token, password, code: code.optional() }).meta({
+  id: 'PasswordLinkUse',
+  example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU', password: 'correct horse battery' },
+})
 
 const tag = 'Own account'
 
@@ -60,6 +69,7 @@ export function passwordRoutes(deps: PasswordDeps): readonly Route[] {
       },
     }),
     requestRoute(deps),
+    showRoute(deps),
     confirmRoute(deps),
   ]
 }
@@ -82,6 +92,21 @@ function requestRoute({ read, attempts, sendPasswordLink }: PasswordDeps): Route
       await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
       return json(202, {})
     },
+  })
+}
+
+function showRoute(deps: PasswordDeps): Route {
+  return openRoute({
+    method: 'POST',
+    path: '/password-links/show',
+    area: 'sign-in',
+    tag,
+    summary: 'Show whose password a link sets',
+    body: linkToken,
+    answers: { 200: { description: 'The user of the link.', schema: linkOwner } },
+    refusals: ['not_found', 'conflict'],
+    run: async ({ body: { token }, remoteAddress, now }) =>
+      json(200, await readPasswordLink(deps, { token, remoteAddress, now })),
   })
 }
 

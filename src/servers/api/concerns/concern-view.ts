@@ -12,12 +12,20 @@ const concern = z
       .strictObject({ href: z.string().meta({ example: '/domains/1' }), label: z.string() })
       .nullable()
       .meta({ description: 'The page on which it is repaired.' }),
-    remedy: z.array(z.string()).meta({ description: 'Lines to copy.', example: ['dig -x 192.0.2.1'] }),
+    remedy: z.array(z.string()).meta({ description: 'Texts to copy.', example: ['dig -x 192.0.2.1'] }),
+    affected: z.array(z.string()).meta({
+      description: 'What else has this cause.',
+      example: ['ptr 192.0.2.1: DNS gave no answer (CONNREFUSED)'],
+    }),
   })
   .meta({ id: 'Concern' })
 
 export const concernList = z.array(concern).meta({ description: 'Worst first.' })
 
 export function showConcerns(concerns: readonly Concern[]): z.output<typeof concernList> {
-  return sortConcerns(concerns).map((one) => ({ ...one, remedy: [...one.remedy] }))
+  return sortConcerns(concerns).map((one) => ({
+    ...one,
+    remedy: [...one.remedy],
+    affected: [...(one.affected ?? [])],
+  }))
 }

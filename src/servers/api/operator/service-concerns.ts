@@ -3,24 +3,18 @@
  * The newer result replaces the stored one, so a fault that is repaired leaves the list at once.
  */
 import type { ReadSettings } from '../../../base/config/live-config.js'
-import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
+import type { Clock } from '../../../base/platform/clock.js'
 import type { TlsFiles } from '../../../base/platform/tls-files.js'
 import type { NodeState } from '../../../base/storage/db/node-state.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Concern } from '../../../operations/concerns/concern.js'
-import { describeCheckResult } from '../../../operations/concerns/trouble-words.js'
 import { judgeEventLoop } from '../../../operations/doctor/checks/daemon-checks.js'
 import { judgeDisk } from '../../../operations/doctor/checks/host-checks.js'
 import { judgeServedDays } from '../../../operations/doctor/checks/tls-checks.js'
 import { judgeWebhooks } from '../../../operations/doctor/checks/work-checks.js'
-import type { StoredFinding } from '../../../operations/doctor/compare-findings.js'
 import type { Finding } from '../../../operations/doctor/finding.js'
-import {
-  type OfNode,
-  readAllFindings,
-  readRunsOfAll,
-  type UnansweredCheck,
-} from '../../../operations/doctor/findings-store.js'
+import { type OfNode, readAllFindings, readRunsOfAll } from '../../../operations/doctor/findings-store.js'
+import { toLiveConcern, toRunConcerns } from './finding-concerns.js'
 import type { Health } from './health-view.js'
 
 interface ServiceConcernDeps {
@@ -51,8 +45,10 @@ export class ServiceConcernReader {
     const concerns = [
       ...listHealthConcerns(state),
       ...live.flatMap((finding) => toLiveConcern({ ...finding, node: node.name })),
-      ...stored.filter((finding) => !isOlder(finding)).map(toStoredConcern),
-      ...run.unanswered.filter((finding) => !isOlder(finding)).map(toUnansweredConcern),
+      ...toRunConcerns(
+        stored.filter((finding) => !isOlder(finding)),
+        run.unanswered.filter((finding) => !isOlder(finding)),
+      ),
       ...(run.at === 0 ? [neverChecked] : []),
     ]
     return { concerns, run }
@@ -74,30 +70,6 @@ export class ServiceConcernReader {
       { check: 'tls', ...(await judgeServedDays({ read, config, clock }, served.cert)) },
     ]
   }
-}
-
-function toLiveConcern({ state, ...finding }: OfNode<Finding>): readonly Concern[] {
-  if (state === 'ok') return []
-  const about = `The check “${finding.check}” finds this now.`
-  return [toConcern(finding, state === 'fail' ? 'bad' : 'warn', about)]
-}
-
-function toStoredConcern({ state, failedAt, ...finding }: OfNode<StoredFinding>): Concern {
-  const about = `The check “${finding.check}” has found this since ${formatTimestamp(failedAt)}.`
-  return toConcern(finding, state === 'fail' ? 'bad' : 'warn', about)
-}
-
-function toUnansweredConcern(finding: OfNode<UnansweredCheck>): Concern {
-  const about = `The check “${finding.check}” had no answer, so it does not say whether this is in order.`
-  return toConcern(finding, 'unanswered', about)
-}
-
-function toConcern(finding: OfNode<UnansweredCheck>, severity: Concern['severity'], about: string): Concern {
-  const { node, check, subject, text, remedy } = finding
-  const place = node === '' ? subject : `${subject} on node ${node}`
-  // The list of a workspace may have the same domain, in more words. All nodes check the same domains.
-  const key = check === 'domains' ? `domain ${subject}` : `check ${check} ${place}`
-  return { key, severity, title: describeCheckResult({ subject: place, text }), text: about, link: null, remedy }
 }
 
 const neverChecked: Concern = {

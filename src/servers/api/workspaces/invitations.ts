@@ -157,7 +157,7 @@ function acceptRoute({ acceptDeps }: InvitationDeps): Route {
     summary: 'Accept an invitation with the token of its mail',
     description:
       'Needs no key. Works once. If the address has an account, the password is verified and never changed; ' +
-      'else it is the new password, with at least 8 characters. Where the second factor of the account is enabled, `code` ' +
+      'else it is the new password, with at least 12 characters. Where the second factor of the account is enabled, `code` ' +
       'is needed: without it, or with a wrong one, the answer is `insufficient_permissions` with `second_factor: true`.',
     body: acceptance,
     answers: {

@@ -18,6 +18,7 @@ import { DomainPace } from './domain-pace.tsx'
 import { DomainRecords } from './domain-records.tsx'
 import { DomainReports } from './domain-reports.tsx'
 import { KeyRotation } from './key-rotation.tsx'
+import { NextStep } from './next-step.tsx'
 import type { ObservedDns } from './observed-dns.ts'
 import { Receiving } from './receiving.tsx'
 import { TrackingSettings } from './tracking-settings.tsx'
@@ -65,6 +66,7 @@ function DomainParts({ domain, from, dns }: PartsProps): VNode {
   const part = { domain, onChanged: from.replace }
   return (
     <>
+      {domain.status === 'verified' && failsAt === null ? <NextStep domain={domain.domain} /> : null}
       {failsAt === null ? null : (
         <Note tone="bad" title="Records of this domain are missing in DNS">
           <p>

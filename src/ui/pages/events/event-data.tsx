@@ -1,22 +1,21 @@
 /** Shows what an event says beyond its type, on request. */
 import type { VNode } from 'preact'
-import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { toWords } from '../../components/values.tsx'
 import type { Event } from './event.ts'
+import { EventValue, isEmptyValue } from './event-value.tsx'
 
 export function EventData({ event: { data } }: { readonly event: Event }): VNode {
-  const rows = Object.entries(data).flatMap(([name, value]) => {
-    const text = describeValue(value)
-    return text === '' ? [] : [{ name, text }]
-  })
+  const rows = Object.entries(data).filter(([, value]) => !isEmptyValue(value))
   return (
     <details>
       <summary>Show</summary>
       <dl class="event-data">
-        {rows.map(({ name, text }) => (
+        {rows.map(([name, value]) => (
           <div key={name}>
-            <dt>{toWords(name)}</dt>
-            <dd>{allowBreaks(text)}</dd>
+            <dt>{names[name] ?? toWords(name)}</dt>
+            <dd>
+              <EventValue value={value} />
+            </dd>
           </div>
         ))}
       </dl>
@@ -24,9 +23,5 @@ export function EventData({ event: { data } }: { readonly event: Event }): VNode
   )
 }
 
-/** Empty for values that say nothing. */
-function describeValue(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value !== 'object') return String(value)
-  return Object.keys(value).length === 0 ? '' : JSON.stringify(value)
-}
+/** Names that say more than the field. */
+const names: Readonly<Record<string, string>> = { remedy: 'What to do', text: 'Why' }

@@ -70,21 +70,30 @@ const columns: readonly Column<Event>[] = [
 function Subject({ event }: { readonly event: Event }): VNode {
   const name = nameOf(event)
   const link = linkOf(event)
+  const reason = reasonOf(event)
   if (name === null && link === null) return <span class="soft">–</span>
   return (
     <>
       {name === null ? null : <div>{allowBreaks(name)}</div>}
+      {reason === null ? null : <span class="row-note">{allowBreaks(reason)}</span>}
       {link === null ? null : <Link href={link}>Open the email</Link>}
     </>
   )
 }
 
-/** The recipient, the sender of received mail, the phone, or the domain. */
+/** The recipient, the sender of received mail, the phone, the check with its subject, the scope of a hold, or the domain. */
 function nameOf({ recipient, data }: Event): string | null {
   if (recipient !== null) return recipient
   if ('inbound_email_id' in data) return `from ${data.from}`
   if ('phone' in data) return data.phone
+  if ('check' in data) return `${data.check}: ${data.subject}`
+  if ('scope' in data) return data.scope === 'workspace' ? 'the workspace' : `the ${data.scope} ${data.id}`
   return 'domain' in data ? data.domain : null
+}
+
+/** Why a check failed. */
+function reasonOf({ data }: Event): string | null {
+  return 'check' in data && 'text' in data ? data.text : null
 }
 
 function linkOf({ email_id: emailId, data }: Event): string | null {

@@ -9,6 +9,7 @@ import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readChoices, readLines, readText, readTime } from '../../components/form-values.ts'
 import { Page, Section } from '../../components/page.tsx'
 import { Copy, Note } from '../../components/values.tsx'
+import { SampleArrival } from './sample-arrival.tsx'
 import { SendingSamples } from './sending-samples.tsx'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
@@ -92,7 +93,7 @@ async function createKey(values: FormData): Promise<CreatedKey> {
 }
 
 function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
-  const { name, key, scopes, allowed_domains: domains } = created
+  const { name, key, scopes, allowed_domains: domains, created_at: createdAt } = created
   return (
     <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
       <Note tone="warn" title="Copy the key now">
@@ -106,6 +107,7 @@ function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
       </p>
       {scopes.some((scope) => scope !== 'read') ? (
         <Section title="Send an email with it" intro="The samples contain your key. Each sends one email to you.">
+          <SampleArrival since={createdAt} />
           <SendingSamples apiKey={key} domain={domains[0]} />
         </Section>
       ) : null}

@@ -39,6 +39,7 @@ async function loadTotals(query: MetricsQuery): Promise<Totals> {
 
 export function MailFigures({ metrics, daily, before }: MailNumbers): VNode {
   const { summary, rates, recipients } = metrics
+  const { start } = metrics.period
   const [now, then] = [countFigures({ metrics, daily }), before === null ? null : countFigures(before)]
   const figure = (name: keyof typeof now, remark: string): FigureProps => ({
     name,
@@ -64,11 +65,18 @@ export function MailFigures({ metrics, daily, before }: MailNumbers): VNode {
       />
       {before === null ? null : (
         <p class="row-note">
-          Changes compare with the same length of time before: from <Time at={before.metrics.period.start} /> until{' '}
-          <Time at={before.metrics.period.end} />.
+          The changes compare with the time before: <TimeRange from={before.metrics.period.start} to={start} />.
         </p>
       )}
       <RecipientFigures total={summary.total} recipients={recipients} />
+    </>
+  )
+}
+
+export function TimeRange({ from, to }: { readonly from: string; readonly to: string }): VNode {
+  return (
+    <>
+      <Time at={from} /> to <Time at={to} />
     </>
   )
 }

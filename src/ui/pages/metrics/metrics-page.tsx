@@ -8,9 +8,9 @@ import { Filters, useFilters } from '../../components/filters.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Facts, Time } from '../../components/values.tsx'
+import { Facts } from '../../components/values.tsx'
 import { DailyCharts, type MetricsQuery } from './daily-charts.tsx'
-import { loadMailNumbers, MailFigures, type MailNumbers } from './mail-figures.tsx'
+import { loadMailNumbers, MailFigures, type MailNumbers, TimeRange } from './mail-figures.tsx'
 import { OutcomeBars } from './outcome-bars.tsx'
 import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
 
@@ -84,8 +84,7 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
     >
       <Facts
         facts={[
-          { name: 'From', value: <Time at={period.start} /> },
-          { name: 'Until', value: <Time at={period.end} /> },
+          { name: 'Time', value: <TimeRange from={period.start} to={period.end} /> },
           ...counts.map(([name, count]) => ({ name, value: formatNumber(count) })),
         ]}
       />

@@ -1,5 +1,6 @@
 /** The filter of a time range: the last days, or from one day to another. */
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { type MetricsQuery, startOfDays } from './daily-charts.tsx'
 
@@ -7,7 +8,11 @@ export const windowNames = ['days', 'from', 'to'] as const
 
 const DEFAULT_DAYS = '30'
 const MAX_DAYS = 90
-const ranges = ['7', '30', '90'].map((value) => ({ value, label: `Last ${value} days` }))
+const BETWEEN = 'dates'
+const ranges = [
+  ...['7', '30', '90'].map((value) => ({ value, label: `Last ${value} days` })),
+  { value: BETWEEN, label: 'Between two days' },
+]
 
 /** Reads one parameter of the address. The text is empty if there is none. */
 type GetFilter = (name: string) => string
@@ -30,11 +35,17 @@ function toMoment(date: string, later: number): string | undefined {
 
 /** The fields, for use in `<Filters>`. */
 export function WindowFields({ get }: { readonly get: GetFilter }): VNode {
+  const hasDates = get('from') !== '' || get('to') !== ''
+  const [range, setRange] = useState(hasDates ? BETWEEN : get('days') || DEFAULT_DAYS)
   return (
     <>
-      <SelectField name="days" label="Time" options={ranges} value={get('days') || DEFAULT_DAYS} />
-      <TextField name="from" label="Or from" type="date" optional value={get('from')} />
-      <TextField name="to" label="Until" type="date" optional value={get('to')} />
+      <SelectField name="days" label="Time" options={ranges} value={range} onChange={setRange} />
+      {range === BETWEEN ? (
+        <>
+          <TextField name="from" label="First day" type="date" optional value={get('from')} />
+          <TextField name="to" label="Last day" type="date" optional value={get('to')} />
+        </>
+      ) : null}
     </>
   )
 }

@@ -47,7 +47,7 @@ const badges = {
 } as const
 
 function Item({ concern }: { readonly concern: Concern }): VNode {
-  const { severity, title, text, link, remedy } = concern
+  const { severity, title, text, link, remedy, affected } = concern
   const { tone, word } = badges[severity]
   const [here] = useLocation()
   return (
@@ -69,6 +69,7 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
             ))}
           </ul>
         )}
+        {affected.length === 0 ? null : <Affected texts={affected} />}
       </div>
       {link === null || link.href === here ? null : (
         <ButtonLink small href={link.href}>
@@ -76,6 +77,22 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
         </ButtonLink>
       )}
     </li>
+  )
+}
+
+/** What has the same cause, which a click shows. */
+function Affected({ texts }: { readonly texts: readonly string[] }): VNode {
+  return (
+    <details class="attention-affected">
+      <summary>
+        {texts.length === 1 ? 'Show what else has this cause' : `Show ${formatNumber(texts.length)} with this cause`}
+      </summary>
+      <ul>
+        {texts.map((text) => (
+          <li key={text}>{allowBreaks(text)}</li>
+        ))}
+      </ul>
+    </details>
   )
 }
 

@@ -12,6 +12,7 @@ import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { randomSecret } from '../../../base/platform/ids.js'
 import { Semaphore } from '../../../base/platform/semaphore.js'
+import { type PasswordOwner, requireStrongPassword } from './password-rule.js'
 
 const LOG_N = 15
 const R = 8
@@ -23,14 +24,12 @@ const MAX_CONCURRENT = 2
 const MAX_WAITING = 20
 const WAIT_TIMEOUT = 5_000
 
-/** Characters (NIST SP 800-63B section 5.1.1.2). Attempts are limited, so guessing is slow. */
-export const MIN_PASSWORD_LENGTH = 8
 /** Bytes. */
 export const MAX_PASSWORD_BYTES = 1_024
 
 export interface PasswordHasher {
-  /** Rejects with a Refusal: `invalid-parameter` for a short password, or `unavailable`. */
-  readonly hash: (password: string) => Promise<string>
+  /** Rejects with a Refusal: `invalid-parameter` for a password that is easy to guess, or `unavailable`. */
+  readonly hash: (password: string, owner: PasswordOwner) => Promise<string>
   /** A `stored` of null means that there is no password, so nothing matches. Rejects with a Refusal `unavailable`. */
   readonly matches: (password: string, stored: string | null) => Promise<boolean>
 }
@@ -50,8 +49,8 @@ export function createPasswordHasher(): PasswordHasher {
   }
 
   return {
-    hash: async (password) => {
-      requireMinLength(password)
+    hash: async (password, owner) => {
+      requireStrongPassword(password, owner)
       const salt = randomSecret(SALT_BYTES)
       const key = await runInTurn(() => deriveKey(password, salt))
       return ['scrypt', LOG_N, R, P, salt.toString('base64url'), key.toString('base64url')].join('$')
@@ -62,12 +61,6 @@ export function createPasswordHasher(): PasswordHasher {
       return timingSafeEqual(given, key) && stored !== null
     },
   }
-}
-
-function requireMinLength(password: string): void {
-  if ([...password.normalize('NFKC')].length >= MIN_PASSWORD_LENGTH) return
-  const message = `password: must have at least ${MIN_PASSWORD_LENGTH} characters`
-  throw new Refusal('invalid-parameter', message, { field: 'password' })
 }
 
 interface StoredHash {

@@ -133,7 +133,7 @@ async function resolveUser(
   const [known] = await userByEmail(read, { email })
   if (known === undefined) {
     const id = uuidv7(now)
-    const hash = await passwords.hash(password)
+    const hash = await passwords.hash(password, { email, fullName })
     return { id, writes: [insertUser({ id, email, full_name: fullName, password_hash: hash, created_at: now })] }
   }
   if (!(await passwords.matches(password, known.password_hash))) {

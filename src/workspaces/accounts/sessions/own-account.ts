@@ -10,7 +10,7 @@ import { addressKeyOf } from '../../../base/platform/connections/client-address.
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../access/audit-log.js'
-import { setPassword } from '../people/users.js'
+import { setPassword, userById } from '../people/users.js'
 import { workspacesOfUser } from '../workspace/workspaces.js'
 import { type AccountChange, type AccountNotice, commitWithNotices } from './account-notices.js'
 import { forgetBrowsers } from './known-browsers.js'
@@ -97,7 +97,7 @@ export async function changeOwnPassword(
   const { read } = deps
   const { userId, id: keptId } = session
   const account = await checkOwnPassword(deps, userId, current, now)
-  const hash = await hashNewPassword(deps, next, 'new_password')
+  const hash = await hashNewPassword(deps, { userId, password: next, field: 'new_password' })
   const writes = [
     requirePassword({ userId, hash: account.password_hash }),
     setPassword({ id: userId, hash }),
@@ -110,10 +110,20 @@ export async function changeOwnPassword(
   if (!(await commitWithNotices(deps, writes, [notice]))) throw changedMeanwhileRefusal()
 }
 
-/** Hashes the new password. The refusal of a short one names the field of the request. */
-async function hashNewPassword({ provedPasswords }: SignInDeps, password: string, field: string): Promise<string> {
+interface NewPassword {
+  readonly userId: string
+  readonly password: string
+  /** Its field in the request, which a refusal names. */
+  readonly field: string
+}
+
+async function hashNewPassword(
+  { read, provedPasswords }: SignInDeps,
+  { userId, password, field }: NewPassword,
+): Promise<string> {
+  const [user] = await userById(read, { id: userId })
   try {
-    return await provedPasswords.hash(password)
+    return await provedPasswords.hash(password, { email: user?.email ?? '', fullName: user?.full_name ?? '' })
   } catch (error) {
     if (!(error instanceof Refusal) || error.kind !== 'invalid-parameter') throw error
     throw new Refusal('invalid-parameter', error.message.replace(/^password/, field), { field })
@@ -126,6 +136,28 @@ function changedMeanwhileRefusal(): Refusal {
 
 const EXPIRED_LINK =
   'the link has expired: the operator of the service sets a password with "posthorn user set-password ADDRESS"'
+
+/** Tells whose password a link sets. Rejects with a Refusal. */
+export async function readPasswordLink(
+  { read, attempts }: Pick<SignInDeps, 'read' | 'attempts'>,
+  { token, remoteAddress, now }: { readonly token: string; readonly remoteAddress: string; readonly now: number },
+): Promise<{ readonly email: string }> {
+  takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+  const { email } = await findOpenLink(read, token, now)
+  return { email }
+}
+
+async function findOpenLink(
+  read: Read,
+  token: string,
+  now: number,
+): Promise<NonNullable<Awaited<ReturnType<typeof findPasswordLink>>>> {
+  const link = await findPasswordLink(read, token)
+  if (link === null) throw new Refusal('not-found', 'no such link: it is incomplete or too old')
+  if (link.used_at !== null) throw new Refusal('conflict', 'the link was used already: it works once')
+  if (link.expires_at <= now) throw new Refusal('conflict', EXPIRED_LINK)
+  return link
+}
 
 interface LinkUse {
   readonly token: string
@@ -142,16 +174,13 @@ export async function setPasswordByLink(
 ): Promise<SignedIn> {
   const { read, attempts } = deps
   takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
-  const link = await findPasswordLink(read, token)
-  if (link === null) throw new Refusal('not-found', 'no such link: it is incomplete or too old')
-  if (link.used_at !== null) throw new Refusal('conflict', 'the link was used already: it works once')
-  if (link.expires_at <= now) throw new Refusal('conflict', EXPIRED_LINK)
+  const link = await findOpenLink(read, token, now)
   const userId = link.user_id
   const guesser = `link ${userId}`
   takeAttempt(attempts.proved, guesser, now)
   const factor = await acceptSecondFactor(deps, { userId, code, guesser, now })
   const isFirst = ((await secondFactorOf(read, { userId }))[0]?.password_hash ?? null) === null
-  const hash = await hashNewPassword(deps, password, 'password')
+  const hash = await hashNewPassword(deps, { userId, password, field: 'password' })
   const opened = openSession(deps, { userId, client, now })
   const writes = [
     usePasswordLink(token, now),

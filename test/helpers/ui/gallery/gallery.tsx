@@ -23,6 +23,7 @@ import { Progress } from '../../../../src/ui/components/progress.tsx'
 import { PagedTable } from '../../../../src/ui/components/table.tsx'
 import { Tabs } from '../../../../src/ui/components/tabs.tsx'
 import { Facts, Note, StatusBadge, toWords } from '../../../../src/ui/components/values.tsx'
+import { followTheme } from '../../../../src/ui/shell/theme.ts'
 import '../../../../src/ui/style/base.css'
 import '../../../../src/ui/style/shell.css'
 import '../../../../src/ui/style/components.css'
@@ -190,6 +191,7 @@ const series = [
 
 const place = document.getElementById('app')
 if (place !== null) {
+  followTheme()
   render(
     <Router>
       <Gallery />

@@ -241,7 +241,7 @@ t.test('a password is read from standard input, and cannot be an argument', asyn
     return { status: (await closed)[0], err }
   }
   t.match(await run('user', 'set-password', 'o@acme.test', 'secret'), { status: 2, err: /unexpected: secret/ })
-  t.match(await set('o@acme.test', 'short\n'), { status: 1, err: /at least 8/ })
+  t.match(await set('o@acme.test', 'short\n'), { status: 1, err: /at least 12/ })
   t.match(await set('x@acme.test', 'correct horse battery\n'), { status: 1, err: /no such user/ })
   t.same(await set('O@acme.test', 'correct horse battery\nmore\n'), { status: 0, err: '' })
   const database = await openDatabase({ file: join(data, 'posthorn.db') })

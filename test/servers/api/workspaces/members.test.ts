@@ -350,7 +350,7 @@ t.test('for an existing account the password is verified and never set', async (
   const { id: theirs } = data(await app.rest('POST', '/v1/members', { key: app.otherKey, body: owner }))
   t.match(error(await accept(app, await buildToken(app, theirs))), { status: 409, message: /no password/ })
   t.equal((await app.cli('user', 'list')).status, 0)
-  t.match((await app.cli('user', 'set-password', 'OWNER@a.test')).err, /at least 8 characters/)
+  t.match((await app.cli('user', 'set-password', 'OWNER@a.test')).err, /at least 12 characters/)
   t.match(await runCommand(['user', 'set-password', 'OWNER@a.test', '--config', app.configFile], password), {
     status: 0,
     err: '',

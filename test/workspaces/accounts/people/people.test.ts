@@ -20,24 +20,26 @@ import {
 import { createPasswordHasher } from '../../../../src/workspaces/accounts/people/passwords.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 
+const owner = { email: 'nina@b.test', fullName: 'Nina Neu' }
+
 t.test('a password matches itself in any Unicode normal form, and nothing else matches', async (t) => {
   const { hash, matches } = createPasswordHasher()
-  const stored = await hash('Grüße aus Köln')
+  const stored = await hash('Grüße aus Köln', owner)
   t.notMatch(stored, /Köln/)
-  t.not(await hash('Grüße aus Köln'), stored, 'salted')
+  t.not(await hash('Grüße aus Köln', owner), stored, 'salted')
   t.equal(await matches('Grüße aus Köln'.normalize('NFD'), stored), true)
   t.equal(await matches('grüße aus köln', stored), false)
   t.equal(await matches('', stored), false)
   t.equal(await matches('Grüße aus Köln', null), false, 'where there is none, none matches')
   await t.rejects(matches('x', 'md5$abc'), /unknown form/)
-  for (const short of ['', '7 chars', '🦊'.repeat(7)]) {
-    await t.rejects(hash(short), { name: 'Refusal', message: /at least 8/ }, short)
+  for (const short of ['', '7 chars', '🦊'.repeat(11)]) {
+    await t.rejects(hash(short, owner), { name: 'Refusal', message: /at least 12/ }, short)
   }
 })
 
 t.test('with many concurrent guesses, a few are hashed, some wait, and the rest are refused', async (t) => {
   const { hash, matches } = createPasswordHasher()
-  const stored = await hash('correct horse battery')
+  const stored = await hash('correct horse battery', owner)
   const guesses = Array.from({ length: 30 }, () =>
     matches('wrong', stored).catch((error: { kind: string }) => error.kind),
   )

@@ -55,7 +55,7 @@ async function inviteNina(t: Test): Promise<{
       return result
     }
     const slow: AcceptDeps['passwords'] = {
-      hash: (password) => after(real.hash(password)),
+      hash: (password, owner) => after(real.hash(password, owner)),
       matches: (password, stored) => after(real.matches(password, stored)),
     }
     const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: new AttemptLimits() }
@@ -83,7 +83,7 @@ t.test('an account that is erased with another workspace during acceptance does 
   const { database, accept } = await inviteNina(t)
   const { read, commit } = database
   const other = await buildWorkspaceWithOwner(read, 'Other', address, 'unlimited', 1)
-  const hash = await createPasswordHasher().hash('correct horse battery')
+  const hash = await createPasswordHasher().hash('correct horse battery', { email: address, fullName: '' })
   await commit([
     ...other.writes,
     { sql: 'update users set password_hash = ? where id = ?', parameters: [hash, other.userId] },

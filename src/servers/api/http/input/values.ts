@@ -126,7 +126,7 @@ export const httpsUrl: z.ZodType<string, string> = textSchema('allowed: an https
   return protocol === 'https:' && username === '' && password === '' ? given : null
 })
 
-/** A password as entered; its minimum length is checked when it is set. */
+/** A password as entered; its strength is checked when it is set. */
 export const password: z.ZodType<string, string> = textSchema(
   `allowed: 1 to ${MAX_PASSWORD_BYTES} bytes`,
   MAX_PASSWORD_BYTES,

@@ -363,9 +363,11 @@ t.test('emails of a broadcast are listed by its id', async (t) => {
   t.same((await list(`broadcast_id=${id}`)).json(), { object: 'list', data: [], has_more: false })
   const sql = `insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
     cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
-    created_at, broadcast_id) select 'bc-' || value, ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', value,
-    '[]', 1, 1, 'low', 1, 0, 'queued', value, ? from json_each('[1,2,3]')`
-  await app.daemon.database.commit([{ sql, parameters: [app.workspaceId, id] }])
+    created_at, broadcast_id) values (?, ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', '',
+    '[]', 1, 1, 'low', 1, 0, 'queued', ?, ?)`
+  await app.daemon.database.commit(
+    [1, 2, 3].map((number) => ({ sql, parameters: [`bc-${number}`, app.workspaceId, number, id] })),
+  )
   t.same((await list('')).json(), { object: 'list', data: [], has_more: false })
   t.match((await list(`broadcast_id=${id}`)).json(), { data: [{ id: 'bc-3' }, { id: 'bc-2' }, { id: 'bc-1' }] })
   t.match((await list(`broadcast_id=${id}&page=2&per_page=2&status=queued`)).json(), {

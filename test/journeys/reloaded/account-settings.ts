@@ -31,7 +31,10 @@ function limitSettings(here: ReloadedDaemon): Observations {
     post('/v1/members', { email: `n${here.next()}@b.test`, role: 'member', workspaceId: app.workspaceId })
   const inboundBytes = new InboundBytes({
     ...{ read: app.daemon.database.read, clock: app.now, settings: () => here.settings().limits },
-    ...{ plans: { find: () => ({ name: '', limits: {} }) }, operatorWorkspace: { find: async () => null } },
+    ...{
+      plans: { find: () => ({ name: '', limits: {} }), ownerOf: (id: string) => id },
+      operatorWorkspace: { find: async () => null },
+    },
     disk: { room: () => 1_000_000 },
   })
   const readLimit = async (key: string): Promise<unknown> => (await app.rest('GET', '/v1/usage', { key })).json()

@@ -24,13 +24,12 @@ import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import { INBOUND_RECORD_BYTES } from '../../../base/storage/schema/inbound.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
 import type { OperatorWorkspaceCache } from '../workspace/operator-workspace.js'
-import { findOwnerId } from '../workspace/workspaces.js'
 import type { WorkspacePlans } from './plans.js'
 
 interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
-  readonly plans: Pick<WorkspacePlans, 'find'>
+  readonly plans: Pick<WorkspacePlans, 'find' | 'ownerOf'>
   readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
   readonly settings: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   readonly disk: Pick<DiskGuard, 'room'>
@@ -104,7 +103,7 @@ export class InboundBytes {
     const workspaceId = email.workspace_id
     const limit = await this.limitNow(workspaceId)
     if (limit === null) return null
-    const owner = await findOwnerId(this.deps.read, workspaceId)
+    const owner = this.deps.plans.ownerOf(workspaceId)
     return requireRoom({ workspaceId, owner, bytes: heldBytesOf(email), limit })
   }
 
@@ -164,7 +163,7 @@ export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails']
 
 interface AddedBytes {
   readonly workspaceId: string
-  /** See `findOwnerId`. Messages to the workspaces of one owner are stored in turn. */
+  /** See `WorkspaceDirectory.ownerOf`. Messages to the workspaces of one owner are stored in turn. */
   readonly owner: string
   readonly bytes: number
   readonly limit: number

@@ -26,7 +26,10 @@ function createRooms(limit: number | null) {
   const bytes = new InboundBytes({
     read,
     clock: () => held.now,
-    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan },
+    plans: {
+      find: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
+      ownerOf: (id) => id,
+    },
     operatorWorkspace: { find: async () => null },
     settings: () => ({ operator_inbound_bytes: 0, inbound_disk_percent: 100 }),
     disk: { room: () => 0 },
@@ -90,7 +93,7 @@ async function openShares(t: Test, percent = 80) {
   const rooms = new InboundBytes({
     read: database.read,
     clock: () => state.now,
-    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan },
+    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan, ownerOf: (id) => id },
     operatorWorkspace: { find: async () => null },
     settings: () => ({ operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent }),
     disk: { room: () => state.room },

@@ -17,11 +17,11 @@ const absentPackages = ['pg-native']
 /** Stands for the way from a file to the folder of all, until that file's place is known. */
 const WAY_UP = '@way-up@'
 
-/** `programs`: their sources without `src/` and `.ts`. */
-export async function bundleProgram(folder, { programs = ['main'] } = {}) {
+/** Returns the files that went into it. `without`: a folder of sources whose programs are left out. */
+export async function bundleProgram(folder, { without } = {}) {
   await rm(join(folder, 'src/chunks'), { recursive: true, force: true })
   const bundle = await rolldown({
-    input: await findEntries(programs),
+    input: await findEntries(without),
     platform: 'node',
     external: [...separatePackages, ...absentPackages],
     resolve: { mainFields: ['module', 'main'] },
@@ -29,7 +29,7 @@ export async function bundleProgram(folder, { programs = ['main'] } = {}) {
     checks: { eval: false },
     plugins: [placesOfSources],
   })
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -37,20 +37,22 @@ export async function bundleProgram(folder, { programs = ['main'] } = {}) {
     sourcemap: true,
   })
   await chmod(join(folder, 'src/main.js'), 0o755)
+  return output.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => relative('.', id)))
 }
 
 /** Programs, workers, and modules that a thread or process imports under their own name. */
-async function findEntries(programs) {
+async function findEntries(without) {
   const names = (await readdir('src', { recursive: true })).filter((name) => /(?<!\.d)\.ts$/.test(name))
-  const sources = names.filter((name) => !name.startsWith('ui/')).map((name) => `src/${name}`)
-  const entries = await Promise.all(
-    sources.sort().map(async (source) => ((await isEntry(source, programs)) ? [source] : [])),
-  )
+  const sources = names
+    .filter((name) => !name.startsWith('ui/'))
+    .map((name) => `src/${name}`)
+    .filter((source) => without === undefined || !source.startsWith(without))
+  const entries = await Promise.all(sources.sort().map(async (source) => ((await isEntry(source)) ? [source] : [])))
   return Object.fromEntries(entries.flat().map((source) => [source.replace(/\.ts$/, ''), source]))
 }
 
-async function isEntry(source, programs) {
-  if (source.endsWith('-worker.ts') || programs.some((name) => source === `src/${name}.ts`)) return true
+async function isEntry(source) {
+  if (/(?:\/main|-worker)\.ts$/.test(source)) return true
   return (await readFile(source, 'utf8')).includes('module: new URL(import.meta.url)')
 }
 

@@ -8,4 +8,4 @@ import { bundleProgram } from './bundle.mjs'
 
 // The next run of tsc must not take these files for its own.
 await rm('dist/.tsbuildinfo', { force: true })
-await Promise.all([build(), bundleProgram('dist', { programs: ['main', 'operations/sandbox/main'] })])
+await Promise.all([build(), bundleProgram('dist')])

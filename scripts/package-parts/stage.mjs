@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { bundleProgram, separatePackages } from '../build-parts/bundle.mjs'
+import { describeLicenses, licensesOfDashboard, packagesOf } from './licenses.mjs'
 import { findPackages } from './packages.mjs'
 
 const text = { type: 'string' }
@@ -29,11 +30,28 @@ copyNode()
 writeShare()
 setModes(to)
 
-/** The program is bundled with its packages. The quickstart is for clones. */
+/** The program is bundled with its packages, whose licenses stand beside ours. The quickstart is for clones. */
 async function copyCode() {
-  await bundleProgram(join(lib, 'dist'))
+  const files = await bundleProgram(join(lib, 'dist'), { without: 'src/operations/sandbox/' })
+  const separate = findPackages(separatePackages)
+  const folders = [...new Set([...packagesOf(files), ...separate])].sort()
+  const texts = [describeLicenses(folders), licensesOfDashboard('dist/ui/licenses.md')]
+  writeFile('LICENSES-OF-PACKAGES.md', `# Licenses of the packages in this release\n\n${texts.join('\n')}`)
+  requirePrograms()
   if (!existsSync('dist/ui/index.html')) throw new Error('dist/ui is missing: run scripts/build-ui')
   for (const file of filesBelow('dist/ui')) copy(file, join(lib, file))
+}
+
+/** What the scripts of the package run is there. */
+function requirePrograms() {
+  const scripts = [
+    'install',
+    ...readdirSync('scripts/package-parts/program').map((name) => `package-parts/program/${name}`),
+  ]
+  const texts = scripts.map((name) => readFileSync(`scripts/${name}`, 'utf8'))
+  const programs = texts.flatMap((text) => [...text.matchAll(/dist\/src\/[\w/-]+\.js/g)].map(([path]) => path))
+  for (const program of programs)
+    if (!existsSync(join(lib, program))) throw new Error(`${program} is missing in the bundle`)
 }
 
 function copyPackages() {

@@ -32,7 +32,7 @@ function limitSettings(here: ReloadedDaemon): Observations {
   const inboundBytes = new InboundBytes({
     ...{ read: app.daemon.database.read, clock: app.now, settings: () => here.settings().limits },
     ...{
-      plans: { find: () => ({ name: '', limits: {} }), ownerOf: (id: string) => id },
+      plans: { find: () => ({ name: '', limits: {} }), findOwner: async (_read: unknown, id: string) => id },
       operatorWorkspace: { find: async () => null },
     },
     disk: { room: () => 1_000_000 },

@@ -58,7 +58,7 @@ async function openBench(
       log: { info: note, warn: note, error: note } as EngineDeps['log'],
       charger: new EmailCharger(
         read,
-        { find: () => ({ name: 'plan', limits: credits }), ownerOf: (id) => id },
+        { find: () => ({ name: 'plan', limits: credits }), findOwner: async (_read, id) => id },
         () => limits.perDay ?? 1_000_000,
       ),
       suppressions: { isSuppressed: async (_, address) => suppressed.has(address) },

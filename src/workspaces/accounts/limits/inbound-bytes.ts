@@ -29,7 +29,7 @@ import type { WorkspacePlans } from './plans.js'
 interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
-  readonly plans: Pick<WorkspacePlans, 'find' | 'ownerOf'>
+  readonly plans: Pick<WorkspacePlans, 'find' | 'findOwner'>
   readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
   readonly settings: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   readonly disk: Pick<DiskGuard, 'room'>
@@ -103,7 +103,7 @@ export class InboundBytes {
     const workspaceId = email.workspace_id
     const limit = await this.limitNow(workspaceId)
     if (limit === null) return null
-    const owner = this.deps.plans.ownerOf(workspaceId)
+    const owner = await this.deps.plans.findOwner(this.deps.read, workspaceId)
     return requireRoom({ workspaceId, owner, bytes: heldBytesOf(email), limit })
   }
 
@@ -163,7 +163,7 @@ export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails']
 
 interface AddedBytes {
   readonly workspaceId: string
-  /** See `WorkspaceDirectory.ownerOf`. Messages to the workspaces of one owner are stored in turn. */
+  /** See `WorkspacePlans.findOwner`. Messages to the workspaces of one owner are stored in turn. */
   readonly owner: string
   readonly bytes: number
   readonly limit: number

@@ -8,7 +8,7 @@ import type { LimitsConfig } from '../../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../../base/config/plans.js'
 import { prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { WorkspaceDirectory } from '../workspace/workspace-directory.js'
-import { allWorkspaces } from '../workspace/workspaces.js'
+import { allWorkspaces, findOwnerId } from '../workspace/workspaces.js'
 
 export interface Plan {
   readonly name: string
@@ -30,13 +30,13 @@ type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 export class WorkspacePlans {
   /** `settings` are validated, so the default plan is configured. */
   constructor(
-    private readonly workspaces: Pick<WorkspaceDirectory, 'planOf' | 'ownerOf'>,
+    private readonly workspaces: Pick<WorkspaceDirectory, 'planOf' | 'knownOwnerOf'>,
     private readonly settings: () => PlansConfig,
   ) {}
 
-  /** See `WorkspaceDirectory`. */
-  ownerOf(workspaceId: string): string {
-    return this.workspaces.ownerOf(workspaceId)
+  /** Who the workspace counts for. It reads the database if the workspace is not known in memory yet. */
+  async findOwner(read: Read, workspaceId: string): Promise<string> {
+    return this.workspaces.knownOwnerOf(workspaceId) ?? (await findOwnerId(read, workspaceId))
   }
 
   /** An unknown workspace has the default plan. */

@@ -101,7 +101,7 @@ export class EmailCharger {
   /** Each charge reads `domainEmailsPerDay`. */
   constructor(
     private readonly read: Read,
-    private readonly plans: Pick<WorkspacePlans, 'find' | 'ownerOf'>,
+    private readonly plans: Pick<WorkspacePlans, 'find' | 'findOwner'>,
     private readonly domainEmailsPerDay: () => number,
   ) {
     this.farBounds = new FarBounds(read)
@@ -111,7 +111,7 @@ export class EmailCharger {
   async charge(emails: readonly Chargeable[], now: number): Promise<Charge> {
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: async () => null }
-    const owner = this.plans.ownerOf(first.workspaceId)
+    const owner = await this.plans.findOwner(this.read, first.workspaceId)
     const quotas = quotasOfPlan(this.plans.find(first.workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
@@ -138,7 +138,7 @@ export class EmailCharger {
    */
   async findBatchRefusal(workspaceId: string, count: number, now: number): Promise<Refusal | null> {
     const quotas = quotasOfPlan(this.plans.find(workspaceId), count)
-    return findFirstRefusal(this.read, this.plans.ownerOf(workspaceId), quotas, true, now)
+    return findFirstRefusal(this.read, await this.plans.findOwner(this.read, workspaceId), quotas, true, now)
   }
 }
 

@@ -38,7 +38,11 @@ function openWorkspace(limit: number | null = null) {
   const workspaceId = `ws_${workspaces}`
   const { read, commit } = database
   const limits = limit === null ? {} : { emails_per_day: limit }
-  const charger = new EmailCharger(read, { find: () => ({ name: 'test', limits }), ownerOf: (id) => id }, () => 200_000)
+  const charger = new EmailCharger(
+    read,
+    { find: () => ({ name: 'test', limits }), findOwner: async (_read, id) => id },
+    () => 200_000,
+  )
   const composing: Composing = {}
   const compose = async (_principal: unknown, { content }: RequestedEmail): Promise<PreparedEmail> => {
     const subject = content.subject ?? ''

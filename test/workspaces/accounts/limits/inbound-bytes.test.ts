@@ -28,7 +28,7 @@ function createRooms(limit: number | null) {
     clock: () => held.now,
     plans: {
       find: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
-      ownerOf: (id) => id,
+      findOwner: async (_read, id) => id,
     },
     operatorWorkspace: { find: async () => null },
     settings: () => ({ operator_inbound_bytes: 0, inbound_disk_percent: 100 }),
@@ -93,7 +93,10 @@ async function openShares(t: Test, percent = 80) {
   const rooms = new InboundBytes({
     read: database.read,
     clock: () => state.now,
-    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan, ownerOf: (id) => id },
+    plans: {
+      find: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan,
+      findOwner: async (_read, id) => id,
+    },
     operatorWorkspace: { find: async () => null },
     settings: () => ({ operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent }),
     disk: { room: () => state.room },

@@ -49,7 +49,11 @@ function createCommits(
 ): CountedCommits {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
-  const charger = new EmailCharger(read, { find: () => plan, ownerOf: (id) => id }, () => domainEmailsPerDay)
+  const charger = new EmailCharger(
+    read,
+    { find: () => plan, findOwner: async (_read, id) => id },
+    () => domainEmailsPerDay,
+  )
   const queue = { claim: () => null, offer: ({ email }: EnqueuedEmail) => void handedOver.push(email.from_email) }
   const committer = new EmailCommitter({ read, commit, charger, queue })
   return {

@@ -4,7 +4,7 @@ import { tryCommit } from '../../../../src/base/storage/db/write.js'
 import { closeWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
 import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/hourly-limit.js'
 import { readHeldInboundBytes, requireRoom } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
-import type { Plan } from '../../../../src/workspaces/accounts/limits/plans.js'
+import { type Plan, WorkspacePlans } from '../../../../src/workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { RateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
@@ -29,7 +29,7 @@ async function openOwners(t: Test) {
     await member('ws_4', 'ben', 'owner'),
     await member('ws_1', 'ben', 'admin'),
   ])
-  return { database, row }
+  return { database, row, member }
 }
 
 const quotas = [
@@ -40,11 +40,12 @@ const quotas = [
 
 for (const [name, kind] of quotas) {
   t.test(`${name}: refused at the limit of the owner, who gains nothing by deleting or giving away`, async (t) => {
-    const { database } = await openOwners(t)
+    const { database, row, member } = await openOwners(t)
     const { read, commit } = database
     const plan: Plan = { name: 'small', limits: { [name]: 3 } }
     const directory = await WorkspaceDirectory.open(read)
-    const charger = new EmailCharger(read, { find: () => plan, ownerOf: directory.ownerOf }, () => 100)
+    const plans = new WorkspacePlans(directory, () => ({ default_plan: 'small', plans: { small: plan.limits } }))
+    const charger = new EmailCharger(read, plans, () => 100)
     const send = async (workspaceId: string): Promise<string> => {
       const { writes, findRefusal } = await charger.charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
       return (await tryCommit(commit([...writes]))) ? 'sent' : ((await findRefusal(false))?.kind ?? 'no reason')
@@ -52,6 +53,8 @@ for (const [name, kind] of quotas) {
     t.same([await send('ws_1'), await send('ws_2'), await send('ws_3')], ['sent', 'sent', 'sent'])
     for (const workspaceId of ['ws_1', 'ws_2', 'ws_3']) t.equal(await send(workspaceId), kind, workspaceId)
     t.equal((await charger.findBatchRefusal('ws_2', 1, noon))?.kind, 'insufficient-quota', 'a batch too')
+    await commit([await row('workspaces', { id: 'ws_5', slug: 'ws_5' }), await member('ws_5', 'anna', 'owner')])
+    t.equal(await send('ws_5'), kind, 'a workspace of the owner that another node has just made')
     t.equal(await send('ws_4'), 'sent', 'another owner')
     await commit(closeWorkspace('ws_2', noon))
     await directory.reload()
@@ -68,8 +71,8 @@ for (const [name, kind] of quotas) {
 t.test('the day of a sender domain goes on where another workspace of the owner has it', async (t) => {
   const { database } = await openOwners(t)
   const { read, commit } = database
-  const { ownerOf } = await WorkspaceDirectory.open(read)
-  const charger = new EmailCharger(read, { find: () => ({ name: 'any', limits: {} }), ownerOf }, () => 2)
+  const plans = new WorkspacePlans(await WorkspaceDirectory.open(read), () => ({ default_plan: 'any', plans: {} }))
+  const charger = new EmailCharger(read, plans, () => 2)
   const send = async (workspaceId: string): Promise<boolean> =>
     tryCommit(commit([...(await charger.charge([{ workspaceId, senderDomain: 'a.test' }], noon)).writes]))
   t.same([await send('ws_1'), await send('ws_1'), await send('ws_2'), await send('ws_4')], [true, true, false, true])

@@ -1,8 +1,8 @@
 // Posthorn as one side of a comparison: the real daemon, with a DKIM key and no special mode.
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
-import { bundleProgram } from '../build-parts/bundle.mjs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { bundleOnce } from '../lib/bundled.mjs'
 import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
 import { listening } from '../lib/processes.mjs'
 
@@ -72,21 +72,4 @@ export async function startStorage(home, storage) {
   const server = await PostgresServer.start({ folder: join(home, 'postgres'), isDurable: true })
   await server.createDatabase('bench')
   return { url: server.urlOf('bench'), pids: () => [server.pid], stop: () => server.stop() }
-}
-
-const bundled = 'dist/bundled'
-let bundling
-
-/** Lays the program as packages have it. */
-function bundleOnce() {
-  bundling ??= layBundle()
-  return bundling
-}
-
-async function layBundle() {
-  await bundleProgram(join(bundled, 'dist'))
-  copyFileSync('package.json', join(bundled, 'package.json'))
-  const dashboard = join(bundled, 'dist/ui')
-  if (!existsSync(dashboard)) symlinkSync(resolve('dist/ui'), dashboard)
-  return bundled
 }

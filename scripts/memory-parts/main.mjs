@@ -13,6 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { startSink } from '../bench-parts/load.mjs'
+import { bundleOnce } from '../lib/bundled.mjs'
 import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
 import { listening, watchMemory } from '../lib/processes.mjs'
 import { askForHealth, bring, postEmails, refusals } from './clients.mjs'
@@ -87,7 +88,7 @@ async function startDaemon() {
     submission: { max_size: '35MB' },
     outbound: { routes: { 'sink.test': `127.0.0.1:${sink.port}` } },
   }
-  const made = await setUpDaemon({ folder, domain: 'load.test', receives: true, settings })
+  const made = await setUpDaemon({ folder, domain: 'load.test', receives: true, settings, build: await bundleOnce() })
   const child = made.start()
   await listening(made.ports.mx)
   const database = new Database(made.database, { readonly: true, fileMustExist: true })

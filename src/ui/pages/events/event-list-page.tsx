@@ -24,7 +24,7 @@ export function EventListPage(): VNode {
   const pages = usePages((cursor) => loadEvents(get, cursor), [filters.key])
   return (
     <Page
-      title="Events"
+      title="Events and SMS"
       intro="Everything that happened to emails, domains and verification codes by SMS, newest first. Webhooks get the same events."
     >
       <Filters names={names} filters={filters}>
@@ -61,8 +61,8 @@ function NoEvent({ isFiltered }: { readonly isFiltered: boolean }): VNode {
 
 const columns: readonly Column<Event>[] = [
   { title: 'What happened', show: ({ type }) => describeType(type) },
-  { title: 'About', show: (event) => <Subject event={event} /> },
-  { title: 'When', show: ({ created_at: at }) => <Time at={at} kind="second" /> },
+  { title: 'About', isPlain: true, show: (event) => <Subject event={event} /> },
+  { title: 'When', isPlain: true, show: ({ created_at: at }) => <Time at={at} kind="second" /> },
   { title: 'Details', show: (event) => <EventData event={event} /> },
 ]
 
@@ -74,9 +74,8 @@ function Subject({ event }: { readonly event: Event }): VNode {
   if (name === null && link === null) return <span class="soft">–</span>
   return (
     <>
-      {name === null ? null : <div>{allowBreaks(name)}</div>}
+      {link === null ? allowBreaks(name) : <Link href={link}>{allowBreaks(name ?? 'Open the email')}</Link>}
       {reason === null ? null : <span class="row-note">{allowBreaks(reason)}</span>}
-      {link === null ? null : <Link href={link}>Open the email</Link>}
     </>
   )
 }

@@ -102,9 +102,13 @@ function Cell<Row>({ column: { title, show, kind, isPlain = false }, row, first 
       </th>
     )
   }
+  const shown = show(row)
   return (
-    <td class={cellClass(kind)} data-title={kind === 'actions' || isPlain ? undefined : title}>
-      <div class="cell">{allowBreaks(show(row))}</div>
+    <td
+      class={shown === '–' ? 'cell-none' : cellClass(kind)}
+      data-title={kind === 'actions' || isPlain ? undefined : title}
+    >
+      <div class="cell">{allowBreaks(shown)}</div>
     </td>
   )
 }

@@ -64,7 +64,11 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
           <ul class="attention-remedy">
             {remedy.map((line) => (
               <li key={line}>
-                <Copy text={line} label={`what to do: ${title}`} />
+                {ADVICE.test(line) ? (
+                  allowBreaks(toSentence(line))
+                ) : (
+                  <Copy text={line} label={`what to do: ${title}`} />
+                )}
               </li>
             ))}
           </ul>
@@ -78,6 +82,14 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
       )}
     </li>
   )
+}
+
+/** Some remedies say in words what to do. The others are to be copied. */
+const ADVICE = /^(?:ask|give|or|see|stop|take|the) /
+
+function toSentence(advice: string): string {
+  const text = advice.charAt(0).toUpperCase() + advice.slice(1)
+  return /[.:]$/.test(text) ? text : `${text}.`
 }
 
 /** What has the same cause, which a click shows. */

@@ -170,9 +170,17 @@ async function takePictures(page, name, show) {
       await show()
       await page.waitForSelector('h1')
       await page.waitForLoadState('networkidle')
+      await showFrames(page)
       await sleep(200)
       const path = join(resolve(target), values.readme ? `${name}.png` : `${name}-${width}-${colorScheme}.png`)
       await page.screenshot({ path, fullPage: !values.readme })
     }
   }
+}
+
+/** Frames below the window are loaded when someone scrolls to them. */
+async function showFrames(page) {
+  for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded()
+  await page.waitForLoadState('networkidle')
+  await page.evaluate(() => scrollTo(0, 0))
 }

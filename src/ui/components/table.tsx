@@ -108,7 +108,7 @@ function Cell<Row>({ column: { title, show, kind, isPlain = false }, row, first 
   const value = show(row)
   return (
     <td
-      class={[cellClass(kind), value === NOTHING ? 'cell-nothing' : ''].join(' ').trim() || undefined}
+      class={value === NOTHING ? `cell-none ${cellClass(kind) ?? ''}` : cellClass(kind)}
       data-title={kind === 'actions' || isPlain ? undefined : title}
     >
       <div class="cell">{allowBreaks(value)}</div>

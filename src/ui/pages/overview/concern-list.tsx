@@ -84,7 +84,7 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
 function RemedyLine({ line, title }: { readonly line: string; readonly title: string }): VNode {
   const [, advice] = /^# (.+)/.exec(line) ?? []
   if (advice === undefined) return <Copy text={line} label={`what to do: ${title}`} />
-  return <>{allowBreaks(`${capitalize(advice)}.`)}</>
+  return <>{allowBreaks(`${capitalize(advice)}${advice.endsWith(':') ? '' : '.'}`)}</>
 }
 
 /** What has the same cause, which a click shows. */

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
@@ -63,7 +63,7 @@ const columns: readonly Column<Event>[] = [
   { title: 'What happened', show: ({ type }) => describeType(type) },
   { title: 'About', isPlain: true, show: (event) => <Subject event={event} /> },
   { title: 'When', isPlain: true, show: ({ created_at: at }) => <Time at={at} kind="second" /> },
-  { title: 'Details', show: (event) => <EventData event={event} /> },
+  { title: 'Details', isPlain: true, show: (event) => <EventData event={event} /> },
 ]
 
 /** Whom the event concerns, with a link to the email. */
@@ -103,6 +103,7 @@ function linkOf({ email_id: emailId, data }: Event): string | null {
 async function loadEvents(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<Event>> {
   const [type, recipient, emailId] = [findType(get('type')), get('recipient'), get('email_id')]
   const query = {
+    limit: PAGE_SIZE,
     ...(type === undefined ? {} : { type }),
     ...(recipient === '' ? {} : { recipient }),
     ...(emailId === '' ? {} : { email_id: emailId }),

@@ -48,9 +48,12 @@ const columns: readonly Column<Row>[] = [
   { title: 'Weight', show: ({ spam_training: { seasoned } }) => <Weight seasoned={seasoned} /> },
   {
     title: 'Command',
-    show: ({ id, name }) => <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`}>
+    isPlain: true,
+    show: ({ id, name }) => (
+      <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`}>
         Copy the command
-      </CopyButton>,
+      </CopyButton>
+    ),
   },
 ]
 

@@ -110,7 +110,10 @@ function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
   const { sms_sent: sent, segments, limit_per_day: limit, days } = sms
   const shown = fillDays(days)
   return (
-    <Section title="Verification codes by SMS" intro="A day begins at 00:00 UTC. SMS providers charge per segment; a long message has several.">
+    <Section
+      title="Verification codes by SMS"
+      intro="A day begins at 00:00 UTC. SMS providers charge per segment; a long message has several."
+    >
       <Facts
         facts={[
           { name: 'Codes today', value: formatNumber(sent) },

@@ -13,7 +13,7 @@ const PASSWORD = 'correct horse battery'
 const WIDTHS = [360, 768, 1440]
 
 const { values, positionals } = parseArgs({
-  options: { readme: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  options: { readme: { type: 'boolean', default: false }, only: { type: 'string', multiple: true, default: [''] } },
   allowPositionals: true,
 })
 const [target] = positionals
@@ -37,7 +37,9 @@ try {
   const link = await readPasswordLink()
   const ids = await fillSandbox({ folder, apiPort: base + 443, mxPort: base + 26 })
   const page = await browser.newPage({ ignoreHTTPSErrors: true })
-  if (!values.readme) await takePictures(page, 'sign-in', () => page.goto(`https://127.0.0.1:${base + 443}/ui/`))
+  if (!values.readme) {
+    for (const [name, address] of frontPages(link)) await takePictures(page, name, () => visitAfresh(page, address))
+  }
   await signIn(page, link)
   for (const [name, path] of pagesOf(ids)) {
     await takePictures(page, name, () => page.goto(`https://127.0.0.1:${base + 443}/ui${path}`))
@@ -62,8 +64,26 @@ function readPasswordLink() {
   })
 }
 
+/** The pages of people who have not signed in. */
+function frontPages(link) {
+  const ui = `https://127.0.0.1:${base + 443}/ui`
+  return [
+    ['sign-in', `${ui}/`],
+    ['forgotten-password', `${ui}/forgotten-password`],
+    ['set-password', link],
+    ['set-password-old', `${ui}/set-password#token=old`],
+  ]
+}
+
+/** The page loads again, although its address differs after the `#` alone. */
+async function visitAfresh(page, address) {
+  await page.goto('about:blank')
+  await page.goto(address)
+}
+
 async function signIn(page, link) {
-  await page.goto(link)
+  await visitAfresh(page, link)
+  await page.locator('input[type=password]').first().waitFor()
   for (const field of await page.locator('input[type=password]').all()) await field.fill(PASSWORD)
   await page.getByRole('button').first().click()
   await page.getByRole('button', { name: 'Account: ' }).waitFor()
@@ -83,6 +103,7 @@ function pagesOf(ids) {
     ['domains', '/domains'],
     ['domain', `/domains/${ids.domain}`],
     ['domain-new', '/domains/new'],
+    ['breakers', '/domains/breakers'],
     ['inbound', '/inbound'],
     ['inbound-message', `/inbound/${ids.inbound}`],
     ['audiences', '/audiences'],
@@ -94,17 +115,32 @@ function pagesOf(ids) {
     ['broadcast-recipients', `/broadcasts/${ids.broadcast}/recipients`],
     ['broadcast-draft', `/broadcasts/${ids.draft}`],
     ['suppressions', '/suppressions'],
+    ['suppression-new', '/suppressions/new'],
+    ['suppression-import', '/suppressions/import'],
+    ['files', '/files'],
+    ['events', '/events'],
     ['exports', '/exports'],
     ['webhooks', '/webhooks'],
+    ['webhook-new', '/webhooks/new'],
     ['webhook', `/webhooks/${ids.webhook}`],
+    ['webhook-settings', `/webhooks/${ids.webhook}?tab=settings`],
     ['keys', '/keys'],
+    ['key-new', '/keys/new'],
     ['members', '/members'],
     ['audit-log', '/audit-log'],
     ['usage', '/usage'],
     ['workspace', '/workspace'],
+    ['workspace-new', '/workspace/new'],
     ['account', '/account'],
     ['workspaces', '/operator/workspaces'],
+    ['workspace-operated', `/operator/workspaces/${ids.workspace}`],
+    ['workspace-new-operated', '/operator/workspaces/new'],
     ['queue', '/operator/queue'],
+    ['queue-entries', '/operator/queue?tab=entries'],
+    ['queue-paces', '/operator/queue?tab=paces'],
+    ['queue-rules', '/operator/queue?tab=rules'],
+    ['service-suppressions', '/operator/suppressions'],
+    ['sms-holds', '/operator/sms-holds'],
     ['health', '/operator/health'],
     ['spam', '/operator/spam'],
     ['log', '/operator/log'],
@@ -112,13 +148,20 @@ function pagesOf(ids) {
     ['docs-resource', '/docs/webhooks'],
     ['docs-search', '/docs?q=suppression'],
     ['try', '/try/post_emails'],
+    ['help', '/help'],
+    ['help-page', '/help/webhooks'],
+    ['not-found', '/nowhere'],
   ]
-  return (values.readme ? readme : [...readme, ...others]).filter(([name]) => name.includes(values.only))
+  return (values.readme ? readme : [...readme, ...others]).filter(([name]) => isWanted(name))
+}
+
+function isWanted(name) {
+  return values.only.some((text) => name.includes(text))
 }
 
 /** `show` loads the page. Full height, so that nothing is missed; for the README what fits a window. */
 async function takePictures(page, name, show) {
-  if (!name.includes(values.only)) return
+  if (!isWanted(name)) return
   const widths = values.readme ? [1280] : WIDTHS
   for (const colorScheme of values.readme ? ['light'] : ['light', 'dark']) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -127,9 +170,17 @@ async function takePictures(page, name, show) {
       await show()
       await page.waitForSelector('h1')
       await page.waitForLoadState('networkidle')
+      await showFrames(page)
       await sleep(200)
       const path = join(resolve(target), values.readme ? `${name}.png` : `${name}-${width}-${colorScheme}.png`)
       await page.screenshot({ path, fullPage: !values.readme })
     }
   }
+}
+
+/** Frames below the window are loaded when someone scrolls to them. */
+async function showFrames(page) {
+  for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded()
+  await page.waitForLoadState('networkidle')
+  await page.evaluate(() => scrollTo(0, 0))
 }

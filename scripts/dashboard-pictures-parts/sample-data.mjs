@@ -33,17 +33,17 @@ export async function fillSandbox({ folder, apiPort, mxPort }) {
     events: ['email.delivered', 'email.bounced'],
   })
   await receiveMail(mxPort)
-  await api('POST', '/v1/exports', { type: 'email_logs', start_date: dateOf(30), end_date: dateOf(0) }).catch(
-    () => null,
-  )
+  await api('POST', '/v1/exports', { type: 'email_logs', from_date: dateOf(30), to_date: dateOf(0) })
   await sleep(4_000)
   const { data: inbound } = await api('GET', '/v1/inbound')
+  const workspace = await invitePerson(api)
   writeHistory(folder)
   const template_id = template.id ?? template.data?.id
   return {
     ...emails,
     ...broadcasts,
     audience,
+    workspace,
     domain: domain.id,
     webhook: webhook.id,
     inbound: inbound[0].id,
@@ -126,6 +126,14 @@ async function receiveMail(port) {
       attachments,
     })
   }
+}
+
+/** Returns the id of the workspace. */
+async function invitePerson(api) {
+  const { data } = await api('GET', '/v1/workspaces')
+  const [{ id }] = data
+  await api('POST', '/v1/members', { email: `grace.hopper@${DOMAIN}`, role: 'member', workspaceId: id })
+  return id
 }
 
 /** A month of mail that rises on weekdays. */

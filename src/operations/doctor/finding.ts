@@ -16,7 +16,7 @@ export interface Finding {
   readonly subject: string
   readonly state: FindingState
   readonly text: string
-  /** Commands, settings or DNS records to copy, one a line. Empty only in state ok, when there is nothing to do. */
+  /** Commands, settings or DNS records to copy, one a line; advice follows a `#`. Empty only in state ok, when there is nothing to do. */
   readonly remedy: readonly string[]
   /** Nothing was found out, because something did not answer. This says nothing about the subject. */
   readonly undecided?: true

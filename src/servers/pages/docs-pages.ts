@@ -74,7 +74,7 @@ export class DocsPages {
     const { title, version, description } = this.api().info
     const { servers } = this.api()
     return this.renderFrame(`${title}: the interface`, null, '', [
-      html`<h1>${title} <span class="lead">${version}</span></h1>
+      html`<h1>${title}: the REST interface <span class="lead">${version}</span></h1>
 <p>${renderProse(description)}</p>
 <p>It answers at <code>${servers[0]?.url ?? ''}</code>, over HTTPS alone. Every request needs a key,
 <code>Authorization: Bearer KEY</code>, unless its description says otherwise. Bodies are JSON in UTF-8. The same as these pages
@@ -106,7 +106,7 @@ ${errorFormat}`,
     const shown = found.slice(0, MAX_FOUND)
     return this.renderFrame('Search: the interface', null, words, [
       html`<h1>Search</h1>
-<p>${found.length === 0 ? html`No operation has all these words.` : html`${String(found.length)} ${found.length === 1 ? 'operation has' : 'operations have'} these words.`}</p>
+<p>${found.length === 0 ? html`No operation has all these words.` : html`${String(found.length)} ${found.length === 1 ? 'result has' : 'results have'} these words.`}</p>
 <ul class="operations">${shown.map(({ endpoint, resource }) => html`<li>${renderLink(endpoint, `docs/${resource.id}`)}</li>`)}</ul>`,
     ])
   }
@@ -120,11 +120,12 @@ ${errorFormat}`,
       title,
       html`<div class="docs">
 <div class="index">
+<p class="back"><a href="${place === null ? './' : '../'}">‹ Dashboard</a></p>
 <form action="${home}" method="get" role="search"><label for="q">Search</label>
 <input type="search" id="q" name="q" value="${words}" maxlength="${String(MAX_SEARCH)}"></form>
 <input type="checkbox" id="index"><label for="index">Resources</label>
 <nav aria-label="Resources"><ul>
-<li><a href="${home}"${place === null ? currentMark : null}>Overview</a></li>
+<li><a href="${home}"${place === null && words === '' ? currentMark : null}>Overview</a></li>
 ${this.resources().map(
   (one) => html`<li><a href="${folder}${one.id}"${one === place ? currentMark : null}>${one.name}</a></li>
 `,

@@ -32,6 +32,7 @@ button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4
   .docs { grid-template-columns: 17rem minmax(0, 1fr); }
   .docs > .index { position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto; padding: 2rem 0; margin-top: -2rem; }
 }
+.back { margin: 0 0 1rem; }
 .index form label { margin: 0 0 .25rem; }
 .index > input { position: absolute; width: 1px; height: 1px; margin: 0; opacity: 0; }
 .index > label { display: block; margin: 1rem 0 0; padding: .6rem .9rem; border: 1px solid var(--line); border-radius: 8px; cursor: pointer; }
@@ -69,6 +70,10 @@ details > div { padding: .25rem .9rem 1rem; }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 700; font-size: .8rem; }
 .get { color: var(--get); } .post { color: var(--post); } .patch { color: var(--patch); } .delete { color: var(--delete); }
 .lead { color: var(--soft); margin-left: .5rem; }
+@media (max-width: 40rem) {
+  .operations li { padding: .35rem 0; }
+  :is(.operations, .operation h2) .lead { display: block; margin-left: 0; }
+}
 table { border-collapse: collapse; width: 100%; font-size: .9rem; display: block; overflow-x: auto; }
 th { text-align: left; font-weight: 600; color: var(--soft); }
 th, td { padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }

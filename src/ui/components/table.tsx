@@ -36,6 +36,9 @@ interface TableProps<Row> {
   readonly sorting?: Sorting | undefined
 }
 
+/** A cell without a value. Cards of narrow screens leave it out. */
+const NOTHING = '–'
+
 /** The first column names the row. */
 export function Table<Row>({ caption, columns, rows, rowKey, showCaption = false, sorting }: TableProps<Row>): VNode {
   return (
@@ -102,9 +105,13 @@ function Cell<Row>({ column: { title, show, kind, isPlain = false }, row, first 
       </th>
     )
   }
+  const value = show(row)
   return (
-    <td class={cellClass(kind)} data-title={kind === 'actions' || isPlain ? undefined : title}>
-      <div class="cell">{allowBreaks(show(row))}</div>
+    <td
+      class={value === NOTHING ? `cell-none ${cellClass(kind) ?? ''}` : cellClass(kind)}
+      data-title={kind === 'actions' || isPlain ? undefined : title}
+    >
+      <div class="cell">{allowBreaks(value)}</div>
     </td>
   )
 }

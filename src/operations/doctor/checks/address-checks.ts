@@ -57,7 +57,7 @@ export function judgeSources({ config, ownAddresses }: Pick<CheckDeps, 'config' 
   const missing = foreign.map((address) =>
     failure(address, 'no interface of this machine has this address: mail cannot leave from it', [
       `ip address add ${address} dev INTERFACE`,
-      'or take it out of outbound.source_addresses or [[outbound.sources]]',
+      '# or take it out of outbound.source_addresses or [[outbound.sources]]',
     ]),
   )
   const known = listSourceAddresses({ config, ownAddresses })

@@ -78,7 +78,7 @@ export function judgeListing(zone: string, address: string, answer: LookupResult
     `the address is listed (${listings.join(', ')}): servers that use this list refuse the mail`,
     [
       `dig +short TXT ${name}   # the reason, often with a URL`,
-      'end the cause (posthorn queue list, complaints, open forms), then ask the list to remove the address',
+      '# end the cause (posthorn queue list, complaints, open forms), then ask the list to remove the address',
     ],
   )
 }

@@ -50,7 +50,7 @@ export function judgeDisk(path: string, space: DiskSpace): Judgement {
   const text = `${formatSize(free)} of ${formatSize(total)} are free`
   const remedy: Remedy = [
     `du -xh ${path} | sort -h | tail`,
-    'shorten retention.messages and retention.events, or make the disk larger',
+    '# shorten retention.messages and retention.events, or make the disk larger',
   ]
   if (!hasEnoughSpace(space)) return failure(path, `${text}: no new mail is accepted (${thresholdText})`, remedy)
   return free < total * LITTLE_SPACE ? warning(path, text, remedy) : good(path, text)
@@ -94,7 +94,7 @@ export function judgeMemory({ available, total }: { readonly available: number; 
   const text = `${formatSize(available)} of ${formatSize(total)} are available`
   const remedy: Remedy = [
     'ps -eo pid,rss,args --sort=-rss | head',
-    'stop what is not needed, or give the machine more memory',
+    '# stop what is not needed, or give the machine more memory',
   ]
   if (available < NO_MEMORY) return failure('machine', text, remedy)
   return available < LITTLE_MEMORY ? warning('machine', text, remedy) : good('machine', text)

@@ -37,7 +37,7 @@ async function checkPolicy({ config, resolver, authorities }: CheckDeps): Promis
 function judgeNoPolicy(url: string, reason: string, zone: string): Judgement {
   return failure(url, `the record announces a policy that cannot be fetched: ${reason}`, [
     `curl -v ${url}`,
-    `or remove the record _mta-sts.${zone}. TXT`,
+    `# or remove the record _mta-sts.${zone}. TXT`,
   ])
 }
 

@@ -93,7 +93,7 @@ export function judgeReached(reached: readonly Reached[], port: number): readonl
     return failure(domain, `${text}. Most providers of servers close port 25 until they are asked to open it`, [
       call,
       `nft list ruleset | grep -w ${port}`,
-      'ask the provider of this machine to open outgoing port 25, or set outbound.routes = { "*" = "smtps://USER:PASSWORD@SMARTHOST:465" }',
+      '# ask the provider of this machine to open outgoing port 25, or set outbound.routes = { "*" = "smtps://USER:PASSWORD@SMARTHOST:465" }',
     ])
   })
 }
@@ -101,7 +101,7 @@ export function judgeReached(reached: readonly Reached[], port: number): readonl
 function judgeGreeting(domain: string, text: string, greeting: string): Judgement {
   if (greeting.startsWith('220')) return good(domain, text)
   return warning(domain, `the host refuses this machine: ${greeting === '' ? 'it sent no greeting' : text}`, [
-    'see the checks ptr and blocklist',
+    '# see the checks ptr and blocklist',
   ])
 }
 

@@ -176,7 +176,7 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
     name,
     `the certificate is issued by ${issuerOf(last)}, which is not a public authority: only clients that trust it connect`,
     [
-      'give each client the certificate of that authority, or take a certificate of a public one:',
+      '# give each client the certificate of that authority, or take a certificate of a public one:',
       '[tls.acme]   # without tls.cert_file and tls.key_file',
       'enabled = true',
     ],

@@ -53,7 +53,7 @@ export function judgeWebhooks({
   if (failing === 0 && behind <= MAX_BEHIND) return good('webhooks', text)
   return warning('webhooks', text, [
     "journalctl -u posthorn --grep='a webhook'",
-    'the workspace sees its deliveries at /ui/webhooks, and can repair the endpoint or disable the webhook',
+    '# the workspace sees its deliveries at /ui/webhooks, and can repair the endpoint or disable the webhook',
   ])
 }
 

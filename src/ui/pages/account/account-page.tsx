@@ -64,7 +64,7 @@ function PasswordSection(): VNode {
     notify('The password is changed. All other sessions have ended.')
   }
   return (
-    <Section title="Password" intro="If you change the password, all other sessions end.">
+    <Section title="Password" intro="A new password signs you out in all other browsers.">
       <Form key={changes} onSubmit={change}>
         <TextField name="current_password" label="Current password" type="password" autoComplete="current-password" />
         <NewPasswordFields name="new_password" />

@@ -28,9 +28,10 @@ export function SessionsSection(): VNode {
     await unwrap(sessionApi.DELETE('/ui/api/sessions', { params: { query: { all: 'true' } } }))
     endSession()
   }
+  const hasOthers = (sessions.data?.data.length ?? 0) > 1
   const actions = (
     <>
-      <Button onClick={endOthers}>End all others</Button>
+      {hasOthers ? <Button onClick={endOthers}>End all others</Button> : null}
       <Button onClick={endAll}>Sign out everywhere</Button>
     </>
   )

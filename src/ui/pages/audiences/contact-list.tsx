@@ -182,8 +182,8 @@ function buildColumns(
         </span>
       ),
     },
-    { title: 'Name', show: ({ first_name: first, last_name: last }) => formatName(first, last) },
-    { title: 'State', show: (contact) => <ContactState contact={contact} /> },
+    { title: 'Name', isPlain: true, show: ({ first_name: first, last_name: last }) => formatName(first, last) },
+    { title: 'State', isPlain: true, show: (contact) => <ContactState contact={contact} /> },
     { title: 'Added', sortable: true, show: ({ created_at: at }) => <Time at={at} kind="day" /> },
   ]
 }

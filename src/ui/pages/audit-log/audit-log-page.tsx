@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
@@ -74,7 +74,7 @@ function What({ act, names }: NamedAct): VNode {
 }
 
 async function loadActs(cursor: string | undefined): Promise<ListPage<NamedAct>> {
-  const query = cursor === undefined ? {} : { cursor }
+  const query = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) }
   const page = await unwrap(sessionApi.GET('/ui/api/audit-log', { params: { query } }))
   const { rows, next } = toCursorPage(page)
   return { rows: rows.map((act) => ({ act, names: page.names })), next }

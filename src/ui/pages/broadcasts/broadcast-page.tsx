@@ -169,7 +169,7 @@ function BroadcastNumbers({ broadcast }: PartProps): VNode {
   return (
     <Section
       title="Results"
-      intro="Opens and clicks count people. Programs, such as scanners, do not count. Each number leads to its recipients."
+      intro="Opens and clicks count people. Programs, such as scanners, do not count. Select a number to see its recipients."
     >
       <Figures
         figures={[
@@ -182,7 +182,11 @@ function BroadcastNumbers({ broadcast }: PartProps): VNode {
             ...ofDelivered(rates.unsubscribe_rate),
           },
           { name: 'Bounced', value: link(broadcast.bounced, 'bounced'), ...ofSent(rates.bounce_rate) },
-          { name: 'Complained', value: link(complained, 'complained') },
+          {
+            name: 'Complained',
+            value: link(complained, 'complained'),
+            ...ofDelivered((100 * complained) / Math.max(1, delivered)),
+          },
         ]}
       />
       <Facts facts={Object.entries(counts).map(([name, value]) => ({ name, value }))} />

@@ -1,5 +1,5 @@
 /** The recipients of a broadcast by what became of their messages, and their export. */
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
@@ -87,7 +87,7 @@ async function requestExport(id: string, status: string): Promise<void> {
 const columns: readonly Column<Recipient>[] = [
   { title: 'Address', show: (recipient) => <Address recipient={recipient} /> },
   { title: 'State', show: (recipient) => <State recipient={recipient} /> },
-  { title: 'Since then', show: (recipient) => <Acts recipient={recipient} /> },
+  { title: 'What they did', show: showActs },
 ]
 
 /** Links to the email, and shows the reply of the recipient's server if the message did not arrive. */
@@ -118,14 +118,14 @@ function State({ recipient }: { readonly recipient: Recipient }): VNode {
 }
 
 /** What the recipient has done. */
-function Acts({ recipient }: { readonly recipient: Recipient }): VNode {
+function showActs(recipient: Recipient): ComponentChildren {
   const acts = [
     { name: 'Opened', at: recipient.opened_at },
     { name: 'Clicked', at: recipient.clicked_at },
     { name: 'Complained', at: recipient.complained_at },
     { name: 'Unsubscribed', at: recipient.unsubscribed_at },
   ].filter(({ at }) => at !== null)
-  if (acts.length === 0) return <>–</>
+  if (acts.length === 0) return '–'
   return (
     <>
       {acts.map(({ name, at }) => (

@@ -49,7 +49,10 @@ function buildColumns(onRelease: (breaker: Breaker) => void): readonly Column<Br
         </StatusBadge>
       ),
     },
-    { title: 'Why', show: ({ reason, since }) => <Reason reason={reason} since={since} /> },
+    {
+      title: 'Why',
+      show: ({ reason, since }) => (reason === null ? '–' : <Reason reason={reason} since={since} />),
+    },
     { title: 'Bounced in a day', kind: 'number', show: ({ figures }) => showShare(figures.bounced, figures.settled) },
     {
       title: 'Complaints in 7 days',
@@ -80,7 +83,6 @@ function nameScope({ scope, id }: Breaker): string {
 }
 
 function Reason({ reason, since }: Pick<Breaker, 'reason' | 'since'>): VNode {
-  if (reason === null) return <span class="soft">–</span>
   return (
     <>
       {reason}

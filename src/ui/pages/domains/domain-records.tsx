@@ -69,10 +69,9 @@ function AllRecords({ domain }: { readonly domain: Domain }): VNode {
   const save = (): void => saveText(formatZoneFile(domain.dns_zone, records), `${domain.domain}.zone`)
   return (
     <>
-      <span class="copy-all">
-        All required records{' '}
-        <CopyButton text={formatLines(records.filter(({ required }) => required))} label="all required records" />
-      </span>
+      <CopyButton text={formatLines(records.filter(({ required }) => required))} label="all required records">
+        Copy all required records
+      </CopyButton>
       <Button small onClick={save}>
         Download as a zone file
       </Button>
@@ -153,10 +152,17 @@ function RecordName({ type, name, relative_name: short }: RecordRow): VNode {
   return (
     <>
       <Copy text={short} label={`the short name of the ${type} record ${name}`} />
-      <span class="row-note">
-        In full: <Copy text={name} label={`the name of the ${type} record ${name}`} />
-      </span>
+      <FullName name={name} label={`the name of the ${type} record ${name}`} />
     </>
+  )
+}
+
+function FullName({ name, label }: { readonly name: string; readonly label: string }): VNode {
+  return (
+    <span class="row-note full-name">
+      <span class="one-line">In full:</span>
+      <Copy text={name} label={label} />
+    </span>
   )
 }
 
@@ -194,9 +200,7 @@ function TxtRecords({ domain: { dkim_keys: keys } }: { readonly domain: Domain }
             show: ({ name, relative_name: short, selector }) => (
               <>
                 <Copy text={short} label={`the short name of ${selector}`} />
-                <span class="row-note">
-                  In full: <Copy text={name} label={`the name of ${selector}`} />
-                </span>
+                <FullName name={name} label={`the name of ${selector}`} />
               </>
             ),
           },

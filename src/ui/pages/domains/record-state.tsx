@@ -35,8 +35,7 @@ export function RecordState({ status, found }: RecordStateProps): VNode {
 
 /** What is there in place of the record. */
 export function FoundValue({ found }: Pick<RecordStateProps, 'found'>): VNode | null {
-  if (found === null || found.state === 'correct') return null
-  if (found.state === 'missing') return <span class="row-note">Nothing is there yet.</span>
+  if (found === null || found.state === 'correct' || found.state === 'missing') return null
   if (found.state === 'unanswered') return <span class="row-note">The name servers did not answer.</span>
   return <span class="row-note row-note-bad">Found: {allowBreaks(found.found.join(', '))}</span>
 }

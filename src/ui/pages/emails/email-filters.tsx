@@ -26,8 +26,8 @@ const shownNames = ['text', 'status', 'broadcasts', ...laterNames]
 export const filterNames = [...shownNames, 'broadcast_id']
 
 const broadcastOptions = [
-  { value: '', label: 'By address only' },
-  { value: 'all', label: 'Always' },
+  { value: '', label: 'Found by address only' },
+  { value: 'all', label: 'Shown too' },
 ]
 
 export function toQuery(get: (name: string) => string): Query {

@@ -104,7 +104,7 @@ function AttemptDetails({
 }: {
   readonly attempt: Attempt
 }): VNode {
-  const way = mx === null ? 'No host was reached' : `${mx}, ${tls === null ? 'without TLS' : `over ${tls}`}`
+  const way = mx === null ? 'No host was reached' : `${mx}, ${tls === null ? 'not encrypted' : `encrypted with ${tls}`}`
   return (
     <>
       <p class="timeline-reply">

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
@@ -24,7 +24,7 @@ export function EventListPage(): VNode {
   const pages = usePages((cursor) => loadEvents(get, cursor), [filters.key])
   return (
     <Page
-      title="Events"
+      title="Events and SMS"
       intro="Everything that happened to emails, domains and verification codes by SMS, newest first. Webhooks get the same events."
     >
       <Filters names={names} filters={filters}>
@@ -61,9 +61,9 @@ function NoEvent({ isFiltered }: { readonly isFiltered: boolean }): VNode {
 
 const columns: readonly Column<Event>[] = [
   { title: 'What happened', show: ({ type }) => describeType(type) },
-  { title: 'About', show: (event) => <Subject event={event} /> },
-  { title: 'When', show: ({ created_at: at }) => <Time at={at} kind="second" /> },
-  { title: 'Details', show: (event) => <EventData event={event} /> },
+  { title: 'About', isPlain: true, show: (event) => <Subject event={event} /> },
+  { title: 'When', isPlain: true, show: ({ created_at: at }) => <Time at={at} kind="second" /> },
+  { title: 'Details', isPlain: true, show: (event) => <EventData event={event} /> },
 ]
 
 /** Whom the event concerns, with a link to the email. */
@@ -74,9 +74,8 @@ function Subject({ event }: { readonly event: Event }): VNode {
   if (name === null && link === null) return <span class="soft">–</span>
   return (
     <>
-      {name === null ? null : <div>{allowBreaks(name)}</div>}
+      {link === null ? allowBreaks(name) : <Link href={link}>{allowBreaks(name ?? 'Open the email')}</Link>}
       {reason === null ? null : <span class="row-note">{allowBreaks(reason)}</span>}
-      {link === null ? null : <Link href={link}>Open the email</Link>}
     </>
   )
 }
@@ -104,6 +103,7 @@ function linkOf({ email_id: emailId, data }: Event): string | null {
 async function loadEvents(get: (name: string) => string, cursor: string | undefined): Promise<ListPage<Event>> {
   const [type, recipient, emailId] = [findType(get('type')), get('recipient'), get('email_id')]
   const query = {
+    limit: PAGE_SIZE,
     ...(type === undefined ? {} : { type }),
     ...(recipient === '' ? {} : { recipient }),
     ...(emailId === '' ? {} : { email_id: emailId }),

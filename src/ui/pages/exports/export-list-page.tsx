@@ -109,7 +109,7 @@ function ExportState({ given }: { readonly given: Export }): VNode {
       {error === null ? null : <span class="row-note row-note-bad">{error}</span>}
       {expiresAt === null ? null : (
         <span class="row-note">
-          {formatBytes(bytes)}, until <Time at={expiresAt} kind="day" />
+          {formatBytes(bytes)}, kept until <Time at={expiresAt} kind="day" />
         </span>
       )}
     </>

@@ -101,8 +101,8 @@ const columns: readonly Column<ListedInboundEmail>[] = [
   { title: 'Subject', show: (email) => <Subject email={email} /> },
   { title: 'From', show: (email) => <Sender email={email} /> },
   { title: 'To', show: ({ to, cc }) => listAddresses([...to, ...(cc ?? [])]) },
-  { title: 'Spam score', show: (email) => <SpamBadge email={email} /> },
-  { title: 'Received', show: ({ received_at: at }) => <Time at={at} /> },
+  { title: 'Spam score', isPlain: true, show: (email) => <SpamBadge email={email} /> },
+  { title: 'Received', isPlain: true, show: ({ received_at: at }) => <Time at={at} /> },
 ]
 
 function Subject({ email }: { readonly email: ListedInboundEmail }): VNode {

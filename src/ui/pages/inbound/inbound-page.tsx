@@ -78,6 +78,7 @@ function State({ email: { status } }: EmailPartProps): VNode | null {
   )
 }
 
+/** The envelope is shown where it differs from the header. */
 function Envelope({ email }: EmailPartProps): VNode {
   const { from, from_name: name, to, cc, envelope_from: sender, envelope_to: recipients } = email
   return (
@@ -87,8 +88,10 @@ function Envelope({ email }: EmailPartProps): VNode {
         { name: 'To', value: to.length === 0 ? '–' : to.join(', ') },
         ...(cc === null ? [] : [{ name: 'Cc', value: cc.join(', ') }]),
         { name: 'Received', value: <Time at={email.received_at} /> },
-        { name: 'Envelope sender', value: sender === '' ? 'None, as in reports of mail systems' : sender },
-        { name: 'Delivered to', value: recipients.join(', ') },
+        ...(sender === from
+          ? []
+          : [{ name: 'Envelope sender', value: sender || 'None, as in reports of mail systems' }]),
+        ...(recipients.join() === to.join() ? [] : [{ name: 'Delivered to', value: recipients.join(', ') }]),
       ]}
     />
   )

@@ -26,7 +26,7 @@ export function InvitationList({ changes }: { readonly changes: number }): VNode
         rowKey={({ id }) => id}
         empty={
           <Empty title="No pending invitation">
-            <p>Accepted, cancelled and expired invitations are not listed.</p>
+            <p>Whom you invite is listed here until they accept.</p>
           </Empty>
         }
       />

@@ -1,5 +1,6 @@
 /** The links that people clicked most. */
 import type { VNode } from 'preact'
+import { Link } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
@@ -14,7 +15,7 @@ import { Time } from '../../components/values.tsx'
 import type { MetricsQuery } from './daily-charts.tsx'
 import { readWindow, WindowFields, windowNames } from './window-filter.tsx'
 
-type Link = components['schemas']['LinkMetrics']['data'][number]
+type ClickedLink = components['schemas']['LinkMetrics']['data'][number]
 
 const names = [...windowNames, 'domain']
 export function LinksPage(): VNode {
@@ -41,7 +42,10 @@ export function LinksPage(): VNode {
         rowKey={({ url }) => url}
         empty={
           <Empty title="No link was clicked in this time">
-            <p>Clicks are counted in emails with click tracking.</p>
+            <p>
+              Only emails with click tracking count. The settings of each <Link href="/domains">domain</Link> turn it
+              on.
+            </p>
           </Empty>
         }
       />
@@ -49,7 +53,7 @@ export function LinksPage(): VNode {
   )
 }
 
-const columns: readonly Column<Link>[] = [
+const columns: readonly Column<ClickedLink>[] = [
   { title: 'Link', show: ({ url }) => url },
   { title: 'Emails', kind: 'number', show: ({ unique_clicks: emails }) => formatNumber(emails) },
   { title: 'Clicks', kind: 'number', show: ({ clicks }) => formatNumber(clicks) },
@@ -57,7 +61,7 @@ const columns: readonly Column<Link>[] = [
   { title: 'Last click', show: ({ last_clicked_at: at }) => <Time at={at} /> },
 ]
 
-function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<Link>> {
+function loadLinks(window: MetricsQuery, position: string | undefined): Promise<ListPage<ClickedLink>> {
   return loadOffsetPage(position, (range) =>
     unwrap(api.GET('/v1/metrics/links', { params: { query: { ...window, ...range } } })),
   )

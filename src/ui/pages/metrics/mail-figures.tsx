@@ -65,7 +65,7 @@ export function MailFigures({ metrics, daily, before }: MailNumbers): VNode {
       />
       {before === null ? null : (
         <p class="row-note">
-          The changes compare with the time before: <TimeRange from={before.metrics.period.start} to={start} />.
+          Changes are from the time before: <TimeRange from={before.metrics.period.start} to={start} />.
         </p>
       )}
       <RecipientFigures total={summary.total} recipients={recipients} />
@@ -100,12 +100,10 @@ const signed = new Intl.NumberFormat(undefined, {
   signDisplay: 'exceptZero',
 })
 
-/** `+12 %, before 1,034`. */
+/** `+12 % from 1,034`. */
 function Change({ now, before }: { readonly now: number; readonly before: number }): VNode {
   const text = before === 0 ? (now === 0 ? 'none before either' : 'none before') : null
-  return (
-    <span class="figure-change">{text ?? `${signed.format(now / before - 1)}, before ${formatNumber(before)}`}</span>
-  )
+  return <span class="figure-change">{text ?? `${signed.format(now / before - 1)} from ${formatNumber(before)}`}</span>
 }
 
 interface RecipientFigureProps extends Pick<Metrics, 'recipients'> {
@@ -132,7 +130,7 @@ function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): stri
     ...(scheduled === 0 ? [] : [`${formatNumber(scheduled)} scheduled`]),
     ...(failed === 0 ? [] : [`${formatNumber(failed)} failed`]),
   ]
-  return parts.length === 0 ? 'none waiting or failed' : `and ${parts.join(', ')}`
+  return parts.length === 0 ? 'none waiting or failed' : parts.join(', ')
 }
 
 /** Formats a percentage of the interface. */

@@ -80,7 +80,7 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
   return (
     <Section
       title="More numbers"
-      intro="Image proxies, link previews and scanners are programs. The other numbers leave them out."
+      intro="Programs are image proxies, link previews and scanners. The numbers above leave them out."
     >
       <Facts
         facts={[

@@ -23,7 +23,7 @@ function Bars({ outcomes: { since, providers, reasons } }: { readonly outcomes: 
     <>
       <Section
         title="By provider"
-        intro="Recipients count at the time of their outcome. The domain of an address names its provider."
+        intro="Recipients by the domain of their address, counted when their mail was delivered or failed."
       >
         {since === null ? null : (
           <p>

@@ -78,20 +78,40 @@ const columns: readonly Column<LogLine>[] = [
       </span>
     ),
   },
-  { title: 'Level', show: ({ level }) => <StatusBadge status={level} tone={toneOf(level)} /> },
+  { title: 'Level', isPlain: true, show: ({ level }) => <StatusBadge status={level} tone={toneOf(level)} /> },
   {
     title: 'Message',
-    show: ({ message, fields }) => (
-      <span>
-        {message}
-        <span class="row-note">{describeFields(fields)}</span>
-      </span>
-    ),
+    isPlain: true,
+    show: ({ message, fields }) => <Message text={message} fields={Object.entries(fields)} />,
   },
 ]
 
-function describeFields(fields: Readonly<Record<string, unknown>>): string {
-  return Object.entries(fields)
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' ')
+interface MessageProps {
+  readonly text: string
+  readonly fields: readonly (readonly [string, unknown])[]
+}
+
+/** Shows the begin of the fields in one line. A click shows them all. */
+function Message({ text, fields }: MessageProps): VNode {
+  if (fields.length === 0) return <>{text}</>
+  return (
+    <details class="log-line">
+      <summary>
+        {text}
+        <span class="log-fields">{fields.map(([name, value]) => `${name}=${formatField(value)}`).join(' ')}</span>
+      </summary>
+      <dl class="event-data">
+        {fields.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{formatField(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+function formatField(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

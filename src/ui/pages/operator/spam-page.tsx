@@ -11,7 +11,7 @@ export function SpamPage(): VNode {
   return (
     <Page
       title="Spam training"
-      intro="Each workspace trains its own classifier by marking inbound mail as spam or ham. The classifier has its full weight after 200 of each from the last 180 days."
+      intro="Each workspace trains its own classifier from the inbound mail that its members mark as spam or as wanted mail, which the commands call ham. The classifier has its full weight after 200 of each from the last 180 days."
     >
       <WorkspaceTable caption="What the classifiers have learned" columns={columns} />
       <Section
@@ -44,11 +44,16 @@ const columns: readonly Column<Row>[] = [
     kind: 'number',
     show: ({ spam_training: { recent } }) => `${formatNumber(recent.spam)} spam, ${formatNumber(recent.ham)} ham`,
   },
-  { title: 'Words', kind: 'number', show: ({ spam_training: { words } }) => formatNumber(words) },
+  { title: 'Known words', kind: 'number', show: ({ spam_training: { words } }) => formatNumber(words) },
   { title: 'Weight', show: ({ spam_training: { seasoned } }) => <Weight seasoned={seasoned} /> },
   {
     title: 'Command',
-    show: ({ id, name }) => <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`} />,
+    isPlain: true,
+    show: ({ id, name }) => (
+      <CopyButton text={learnCommand('spam', id)} label={`the command for ${name}`}>
+        Copy the command
+      </CopyButton>
+    ),
   },
 ]
 

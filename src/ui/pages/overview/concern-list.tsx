@@ -8,7 +8,7 @@ import { useLocation } from 'wouter-preact'
 import type { components } from '../../api/session-schema.d.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
-import { formatNumber } from '../../components/format.ts'
+import { capitalize, formatNumber } from '../../components/format.ts'
 import { Copy, StatusBadge, Time } from '../../components/values.tsx'
 import './concern-list.css'
 
@@ -64,7 +64,7 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
           <ul class="attention-remedy">
             {remedy.map((line) => (
               <li key={line}>
-                <Copy text={line} label={`what to do: ${title}`} />
+                <RemedyLine line={line} title={title} />
               </li>
             ))}
           </ul>
@@ -78,6 +78,13 @@ function Item({ concern }: { readonly concern: Concern }): VNode {
       )}
     </li>
   )
+}
+
+/** A command or a record to copy. A line that begins with `#` is advice to read. */
+function RemedyLine({ line, title }: { readonly line: string; readonly title: string }): VNode {
+  const [, advice] = /^# (.+)/.exec(line) ?? []
+  if (advice === undefined) return <Copy text={line} label={`what to do: ${title}`} />
+  return <>{allowBreaks(`${capitalize(advice)}${advice.endsWith(':') ? '' : '.'}`)}</>
 }
 
 /** What has the same cause, which a click shows. */

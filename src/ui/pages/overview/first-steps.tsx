@@ -198,7 +198,7 @@ function describeInvitation({ steps: { has_invited: isDone } }: Known): Step {
   return {
     title: 'Invite your team',
     isDone,
-    state: isDone ? 'You are not alone here.' : 'Optional. Each person gets an own account and a role.',
+    state: isDone ? 'You are not alone here.' : 'Optional. Each person gets their own account and a role.',
     body: null,
     act: mayAdminister.value ? linkTo('/members', 'Invite a person') : onlyAdmins,
   }

@@ -88,7 +88,7 @@ function Numbers({ numbers }: { readonly numbers: MailNumbers }): VNode {
       <DailyCharts {...numbers.daily} />
       <div class="overview-more">
         <ButtonLink small href="/metrics">
-          Metrics by domain, tag, provider and reason
+          All metrics
         </ButtonLink>
         <ButtonLink small href="/links">
           Clicked links

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
-import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
+import { type ListPage, PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button, ButtonLink } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
@@ -154,6 +154,7 @@ async function loadSuppressions(
 ): Promise<ListPage<Suppression>> {
   const [email, reason] = [get('email'), findReason(get('reason'))]
   const query = {
+    limit: PAGE_SIZE,
     ...(reason === undefined ? {} : { reason }),
     ...(position === undefined ? {} : { cursor: position }),
   }

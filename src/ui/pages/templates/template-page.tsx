@@ -97,7 +97,7 @@ function TemplateDeletion({ template: { id, name } }: { readonly template: Templ
     navigate('/templates')
   }
   return (
-    <Section title="Delete the template" intro="Requests with its id will be refused.">
+    <Section title="Delete the template" intro="Programs that send with it will get an error.">
       <Button tone="danger" onClick={() => setOpen(true)}>
         Delete the template
       </Button>

@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
-import { toCursorPage, usePages } from '../../api/use-pages.ts'
+import { PAGE_SIZE, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { Button } from '../../components/button.tsx'
 import { SelectField } from '../../components/fields.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
@@ -33,7 +33,11 @@ export function DeliveryList({ webhook, acts, onReplayed }: DeliveryListProps): 
   const [shown, setShown] = useState<Delivery | null>(null)
   const status = statuses.find((one) => one === filters.get('status'))
   const load = async (cursor: string | undefined) => {
-    const query = { ...(status === undefined ? {} : { status }), ...(cursor === undefined ? {} : { cursor }) }
+    const query = {
+      limit: PAGE_SIZE,
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { cursor }),
+    }
     return toCursorPage(await unwrap(api.GET('/v1/webhooks/{id}/deliveries', { params: { path: { id }, query } })))
   }
   const pages = usePages(load, [id, filters.key, acts], { every: ({ rows }) => findPause(rows) })

@@ -25,6 +25,10 @@ const contents: Readonly<Record<Content, string>> = {
   raw: 'Links, and the complete message',
 }
 
+export function toFormatName(format: Format): string {
+  return formats[format]
+}
+
 /** `webhook` is null for a new one. */
 export function RequestFields({ webhook }: { readonly webhook: Webhook | null }): VNode {
   const headers = Object.entries(webhook?.headers ?? {}).map(([name, value]) => `${name}: ${value}`)

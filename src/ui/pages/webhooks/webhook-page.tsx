@@ -15,6 +15,7 @@ import { Copy, Facts, Note, StatusBadge, Time } from '../../components/values.ts
 import { DeliveryList } from './delivery-list.tsx'
 import { EventTypes } from './event-types.tsx'
 import { ReplayDialog } from './replay-dialog.tsx'
+import { toFormatName } from './request-fields.tsx'
 import type { Webhook } from './webhook.ts'
 import { WebhookSettings } from './webhook-settings.tsx'
 import { WebhookState } from './webhook-state.tsx'
@@ -96,9 +97,9 @@ function WebhookParts({ webhook, onChanged, acts, onReplayed }: PartsProps): VNo
         facts={[
           { name: 'Last delivery', value: last === null ? 'None yet' : <StatusBadge status={last.status} /> },
           { name: 'Created', value: <Time at={created} /> },
-          { name: 'Changed', value: <Time at={updated} /> },
+          ...(updated === created ? [] : [{ name: 'Changed', value: <Time at={updated} /> }]),
           { name: 'Events', value: <EventTypes events={events} /> },
-          { name: 'Format', value: webhook.format },
+          { name: 'Format', value: toFormatName(webhook.format) },
           ...(key === null
             ? []
             : [{ name: 'Verification key', value: <Copy text={key} label="the verification key" /> }]),

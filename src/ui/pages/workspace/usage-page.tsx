@@ -9,7 +9,7 @@ import { formatBytes, formatDay, formatNumber } from '../../components/format.ts
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Progress } from '../../components/progress.tsx'
-import { Facts, Time } from '../../components/values.tsx'
+import { Facts, Time, toWords } from '../../components/values.tsx'
 
 type PlanUsage = components['schemas']['PlanUsage']
 type CreditsUsage = components['schemas']['CreditsUsage']
@@ -43,12 +43,14 @@ function PlanEmails({ usage: { plan, usage, rate_limit: rate } }: { readonly usa
     <Section title="Emails">
       <Facts
         facts={[
-          { name: 'Plan', value: plan },
+          { name: 'Plan', value: toWords(plan) },
           { name: 'Counted since', value: <Time at={usage.period_start} /> },
           { name: 'Emails sent', value: formatNumber(sent) },
           { name: 'Limit per 30 days', value: limit === null ? 'None' : formatNumber(limit) },
-          { name: 'Requests per second', value: formatNumber(rate.requests_per_second) },
-          { name: 'Burst of requests', value: formatNumber(rate.burst_limit) },
+          {
+            name: 'Limit of requests',
+            value: `${formatNumber(rate.requests_per_second)} per second, ${formatNumber(rate.burst_limit)} at once`,
+          },
         ]}
       />
       {limit === null ? null : <Progress label="Emails of the last 30 days" done={sent} total={limit} />}
@@ -75,7 +77,7 @@ function Inbound({ inbound: { bytes_held: held, bytes_limit: limit } }: Pick<Usa
   return (
     <Section
       title="Inbound mail"
-      intro="Messages are stored until they are deleted or their retention ends. Each counts its size and 8 KB for its record."
+      intro="Messages are stored until they are deleted or their retention ends. Each counts its size and 8 kB more for its record."
     >
       {limit === null ? (
         <Facts
@@ -108,7 +110,10 @@ function SmsCodes({ sms }: Pick<Usage, 'sms'>): VNode {
   const { sms_sent: sent, segments, limit_per_day: limit, days } = sms
   const shown = fillDays(days)
   return (
-    <Section title="Verification codes by SMS" intro="Days are in UTC. Most SMS providers charge per segment.">
+    <Section
+      title="Verification codes by SMS"
+      intro="A day begins at 00:00 UTC. SMS providers charge per segment; a long message has several."
+    >
       <Facts
         facts={[
           { name: 'Codes today', value: formatNumber(sent) },

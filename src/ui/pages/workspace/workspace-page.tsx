@@ -15,6 +15,8 @@ import { RecipientFields, readRecipientValues, toLanguageName } from './recipien
 import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
 import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
 
+type FactList = Parameters<typeof Facts>[0]['facts']
+
 export function WorkspacePage(): VNode {
   const id = workspace.value?.id ?? ''
   const shown = useLoad(() => unwrap(api.GET('/v1/workspaces/{id}', { params: { path: { id } } })), [id])
@@ -33,17 +35,24 @@ export function WorkspacePage(): VNode {
   )
 }
 
+/** Who can change the settings sees them in the form. */
+function listSettings({ name, language, postal_address: address }: PartProps['shown']): FactList {
+  return [
+    { name: 'Name', value: name },
+    { name: 'Language of recipients', value: toLanguageName(language) },
+    { name: 'Postal address', value: address === null ? 'None' : <AddressLines address={address} /> },
+  ]
+}
+
 function WorkspaceFacts({ shown }: PartProps): VNode {
-  const { id, name, slug, role, member_count: members, created_at: created, language, postal_address: address } = shown
+  const { id, slug, role, member_count: members, created_at: created } = shown
   return (
     <Facts
       facts={[
-        { name: 'Name', value: name },
+        ...(mayAdminister.value ? [] : listSettings(shown)),
         { name: 'Short name', value: <code>{slug}</code> },
         { name: 'Your role', value: <StatusBadge status={role} tone="info" /> },
         { name: 'Members', value: formatNumber(members) },
-        { name: 'Language of recipients', value: toLanguageName(language) },
-        { name: 'Postal address', value: address === null ? 'None' : <AddressLines address={address} /> },
         { name: 'Created', value: <Time at={created} kind="day" /> },
         { name: 'ID', value: <Copy text={id} label="the ID of the workspace" /> },
       ]}

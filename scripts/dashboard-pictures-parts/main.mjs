@@ -137,7 +137,8 @@ async function takePictures(page, name, show) {
 
 /** Frames below the window are loaded when someone scrolls to them. */
 async function showFrames(page) {
-  for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded()
+  await page.evaluate(() => document.querySelector('iframe')?.scrollIntoView())
+  await sleep(200)
   await page.waitForLoadState('networkidle')
   await page.evaluate(() => scrollTo(0, 0))
 }

@@ -170,7 +170,7 @@ async function takePictures(page, name, show) {
       await show()
       await page.waitForSelector('h1')
       await page.waitForLoadState('networkidle')
-      await showFrames(page)
+      await showFrames(page, width)
       await sleep(200)
       const path = join(resolve(target), values.readme ? `${name}.png` : `${name}-${width}-${colorScheme}.png`)
       await page.screenshot({ path, fullPage: !values.readme })
@@ -178,9 +178,12 @@ async function takePictures(page, name, show) {
   }
 }
 
-/** Frames below the window are loaded when someone scrolls to them. */
-async function showFrames(page) {
-  for (const frame of await page.locator('iframe').all()) await frame.scrollIntoViewIfNeeded()
+/** Chromium paints only frames in the window, so the window becomes as high as a page with a frame. */
+async function showFrames(page, width) {
+  const height = await page.evaluate(() =>
+    document.querySelector('iframe') === null ? 0 : document.documentElement.scrollHeight,
+  )
+  if (height === 0 || values.readme) return
+  await page.setViewportSize({ width, height })
   await page.waitForLoadState('networkidle')
-  await page.evaluate(() => scrollTo(0, 0))
 }

@@ -57,7 +57,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await page.getByText('They have 3 recipients:').waitFor()
   const until = await page.locator('.fact', { hasText: 'Time' }).locator('time').last().getAttribute('datetime')
   t.ok(Date.parse(until ?? '') <= app.now(), 'the time ends now, not at the next quarter of an hour')
-  await page.getByText('0.3%: they refuse mail').waitFor()
+  await page.getByText('0.3%: they refuse it').waitFor()
   await page.getByText('10%: Posthorn holds mail').waitFor()
   const providers = page.getByRole('table', { name: 'Mail by provider' }).locator('tbody tr')
   await expectMatch(t, () => providers.first().textContent(), /^b\.test210$/)

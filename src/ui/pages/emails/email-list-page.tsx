@@ -96,7 +96,7 @@ function RecipientsCell({ email }: { readonly email: FoundEmail }): VNode {
   const { recipients, from_email: from, broadcast_id: broadcastId } = email
   const [first = '–', ...others] = recipients
   return (
-    <span class="address">
+    <span class="address own-line">
       {allowBreaks(first)}
       {others.length === 0 ? null : ` and ${formatNumber(others.length)} more`}
       <span class="row-note">

@@ -111,7 +111,7 @@ function AttemptDetails({
         <code>{response}</code>
       </p>
       <p class="row-note">
-        {allowBreaks(way)}, {formatNumber(duration)} ms
+        {allowBreaks(way)}, {`${formatNumber(duration)}\u00a0ms`}
       </p>
     </>
   )

@@ -100,7 +100,10 @@ function NoEmail({ isFiltered }: { readonly isFiltered: boolean }): VNode {
 const columns: readonly Column<ListedInboundEmail>[] = [
   { title: 'Subject', show: (email) => <Subject email={email} /> },
   { title: 'From', show: (email) => <Sender email={email} /> },
-  { title: 'To', show: ({ to, cc }) => listAddresses([...to, ...(cc ?? [])]) },
+  {
+    title: 'To',
+    show: ({ to, cc }) => <span class="own-line">{allowBreaks(listAddresses([...to, ...(cc ?? [])]))}</span>,
+  },
   { title: 'Spam score', isPlain: true, show: (email) => <SpamBadge email={email} /> },
   { title: 'Received', isPlain: true, show: ({ received_at: at }) => <Time at={at} /> },
 ]

@@ -105,5 +105,5 @@ type Count = Exclude<keyof Day, 'date'>
 /** Google and Yahoo publish both in their rules for senders. */
 const complaintLimits = [
   { name: 'Google and Yahoo want less', value: 0.001 },
-  { name: 'they refuse mail', value: 0.003 },
+  { name: 'they refuse it', value: 0.003 },
 ]

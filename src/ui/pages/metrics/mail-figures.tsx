@@ -100,10 +100,14 @@ const signed = new Intl.NumberFormat(undefined, {
   signDisplay: 'exceptZero',
 })
 
-/** `+12 % from 1,034`. */
 function Change({ now, before }: { readonly now: number; readonly before: number }): VNode {
-  const text = before === 0 ? (now === 0 ? 'none before either' : 'none before') : null
-  return <span class="figure-change">{text ?? `${signed.format(now / before - 1)} from ${formatNumber(before)}`}</span>
+  return <span class="figure-change">{describeChange(now, before)}</span>
+}
+
+/** `+12 % from 1,034`. */
+function describeChange(now: number, before: number): string {
+  if (before === 0) return now === 0 ? 'none before either' : 'none before'
+  return now === before ? 'as many as before' : `${signed.format(now / before - 1)} from ${formatNumber(before)}`
 }
 
 interface RecipientFigureProps extends Pick<Metrics, 'recipients'> {
@@ -125,12 +129,12 @@ function RecipientFigures({ total, recipients }: RecipientFigureProps): VNode | 
 }
 
 function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): string {
+  const waiting = queued + scheduled
   const parts = [
-    ...(queued === 0 ? [] : [`${formatNumber(queued)} queued`]),
-    ...(scheduled === 0 ? [] : [`${formatNumber(scheduled)} scheduled`]),
+    ...(waiting === 0 ? [] : [`${formatNumber(waiting)} waiting`]),
     ...(failed === 0 ? [] : [`${formatNumber(failed)} failed`]),
   ]
-  return parts.length === 0 ? 'none waiting or failed' : parts.join(', ')
+  return parts.length === 0 ? 'none waiting or failed' : `and ${parts.join(', ')}`
 }
 
 /** Formats a percentage of the interface. */

@@ -78,10 +78,7 @@ function AllNumbers({ metrics: { period, summary } }: Pick<MailNumbers, 'metrics
     ['Clicks by programs', summary.machine_clicks],
   ]
   return (
-    <Section
-      title="More numbers"
-      intro="Programs are image proxies, link previews and scanners. The numbers above leave them out."
-    >
+    <Section title="More numbers" intro="Programs are image proxies and scanners. The numbers above leave them out.">
       <Facts
         facts={[
           { name: 'Time', value: <TimeRange from={period.start} to={period.end} /> },

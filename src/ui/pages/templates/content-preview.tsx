@@ -128,7 +128,7 @@ const schemes = [
   { value: 'dark', label: 'Dark' },
 ]
 const images = [
-  { value: 'blocked', label: 'Without images' },
+  { value: 'blocked', label: 'No images' },
   { value: 'shown', label: 'With images' },
 ]
 

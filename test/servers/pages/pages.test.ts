@@ -187,7 +187,7 @@ t.test('the documentation is searched without a script', async (t) => {
   const search = async (words: string) => page(app, `/ui/docs?q=${encodeURIComponent(words)}`)
   const found = await search('REPLAY range')
   harmless(t, found)
-  t.match(parsePage(found.text).text, /1 operation has these words\./)
+  t.match(parsePage(found.text).text, /1 result has these words\./)
   t.match(found.text, /href="docs\/webhooks#\w+"/)
   t.match(parsePage((await search('scheduled_for')).text).text, /POST\s*\/v1\/emails/, 'by a field of the request')
   const hostile = await search('"><script>alert(1)</script>')

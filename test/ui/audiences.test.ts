@@ -397,3 +397,25 @@ t.test('without contacts the pages lead to what can be done, and to a broadcast'
   await expectEqual(t, () => page.getByLabel('Audience', { exact: true }).inputValue(), ids[1])
   t.same(dashboard.faults, [])
 })
+
+t.test('a save keeps names and values of metadata that nobody has edited', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const metadata = { ' plan ': ' pro ', 'two\nlines': 'a\r\nb', 'two ': 2, two: [1, 'x\n'] }
+  const body = { email: 'ann@b.test', metadata }
+  const { id } = (await app.rest('POST', '/v1/contacts', { body })).json<{ readonly id: string }>()
+  const { page, open, signIn, faults } = await openDashboard(t, app)
+  await signIn()
+  await open(`/contacts/${id}`)
+  await page.getByLabel('Last name').fill('Lee')
+  await page.getByRole('button', { name: 'Save the contact' }).click()
+  await page.getByText('The contact is saved.').waitFor()
+  const [row] = await app.rows<{ readonly metadata: string }>('select metadata from contacts')
+  t.same(JSON.parse(row?.metadata ?? ''), metadata)
+  await open(`/contacts/${id}`)
+  await page.getByLabel('Value of  plan ').fill('free')
+  await page.getByRole('button', { name: 'Save the contact' }).click()
+  await page.getByText('The contact is saved.').waitFor()
+  const [changed] = await app.rows<{ readonly metadata: string }>('select metadata from contacts')
+  t.same(JSON.parse(changed?.metadata ?? ''), { ...metadata, ' plan ': 'free' })
+  t.same(faults, [])
+})

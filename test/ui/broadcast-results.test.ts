@@ -120,6 +120,27 @@ t.test('an email of a broadcast is found by its recipient, and leads back to the
   await page.getByRole('link', { name: 'May', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'May' }).waitFor()
 
+  await page.route('**/ui/api/emails?*', async (route) => {
+    if (route.request().url().includes('text=slow')) await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await route.continue().catch(() => {})
+  })
+  await dashboard.open('/emails')
+  await page.getByText('Emails of broadcasts are not in this list.').waitFor()
+  const slow = page.waitForResponse((response) => response.url().includes('text=slow'))
+  for (const text of ['slow', 'carl@gone.test']) {
+    await page.getByLabel('Address, subject or Message-ID').fill(text)
+    await page.getByRole('button', { name: 'Filter' }).click()
+  }
+  await page.getByRole('link', { name: 'News for car' }).waitFor()
+  await slow
+  await page.waitForTimeout(200)
+  t.equal(
+    await page.getByText('Emails of broadcasts are not').count(),
+    0,
+    'an answer that comes too late changes nothing',
+  )
+  await page.unroute('**/ui/api/emails?*')
+
   await dashboard.open('/emails?subject=news')
   await page.getByRole('button', { name: 'Show emails of broadcasts too' }).click()
   await page.locator('tbody tr').nth(4).waitFor()

@@ -46,6 +46,19 @@ t.test('a wrong name is refused beside its field', { skip }, async (t) => {
 t.test('the domain of an address that was pasted is proposed', { skip }, async (t) => {
   const { dashboard } = await openWorld(t)
   const { page } = dashboard
+  await dashboard.open('/domains/new')
+  for (const typed of [
+    ...['shop.example:8080', 'shop.example:443/cart', 'Ann <ann@shop.example>', '<https://www.shop.example/>'],
+    ...['"ann@shop.example"', 'mailto:ann@shop.example?subject=Hi', 'https://ann:secret@shop.example:8443/a:b'],
+  ]) {
+    await page.getByRole('textbox', { name: 'Domain' }).fill(typed)
+    await expectEqual(t, () => page.locator('[role="status"] strong').textContent(), 'shop.example', typed)
+  }
+  for (const typed of ['localhost:8080', '127.0.0.1:25', 'ann@', 'shop.example']) {
+    await page.getByRole('textbox', { name: 'Domain' }).fill(typed)
+    await expectEqual(t, () => page.locator('[role="status"] strong').count(), 0, typed)
+  }
+  await dashboard.open('/domains')
   await addDomain(page, 'https://www.shop.test/cart?id=1')
   await page.getByText('This is an address, and Posthorn needs its domain. Did you mean shop.test?').waitFor()
   await expectPresentable(t, dashboard, 'a proposed domain')

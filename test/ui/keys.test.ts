@@ -3,6 +3,7 @@ import t from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -42,4 +43,35 @@ t.test('a key is created, works, is shown once, and is revoked', { skip }, async
   await open('/keys')
   await page.getByText('Revoked', { exact: true }).waitFor()
   t.same(dashboard.faults, [])
+})
+
+t.test('the page of a new key shows the first email of this key, and of no other', { skip }, async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const { page, open, signIn, faults } = await openDashboard(t, app)
+  await signIn()
+  await open('/keys/new')
+  await page.getByLabel('Name').fill('shop')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByText('Waiting for your first email').waitFor()
+  const key = (await page.locator('.copy code').textContent()) ?? ''
+  const send = async (subject: string, by: string): Promise<void> => {
+    const body = { from: 'app@a.test', to: 'bob@b.test', subject, text: 'x' }
+    const { id } = (await app.rest('POST', '/v1/emails', { key: by, body })).json<{ readonly id: string }>()
+    await app.waitUntilSettled(id)
+    if (subject !== 'Mine') return
+    await app.daemon.database.commit([
+      { sql: `update emails set status = 'complained' where id = ?`, parameters: [id] },
+    ])
+  }
+  await send('Of others', app.key)
+  const next = page.waitForResponse((response) => response.url().includes('/ui/api/emails?'))
+  await next
+  t.equal(await page.getByText('Of others').count(), 0)
+  await send('Mine', key)
+  await send('Mine too', key)
+  await page.getByText(/: Mine$/).waitFor()
+  t.equal(await page.getByText('Not delivered').count(), 0)
+  t.same(faults, [])
 })

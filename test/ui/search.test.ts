@@ -54,6 +54,18 @@ t.test('everything is found from one field, by keyboard alone', { skip }, async 
   await page.keyboard.press('/')
   await expectEqual(t, () => dialog.count(), 0, 'a slash in a field is a slash')
 
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await field.fill('bob@b.test')
+  await dialog
+    .getByRole('link', { name: /^Invoice/ })
+    .first()
+    .waitFor()
+  await field.fill('zebras')
+  await field.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'Readers of zebras' }).waitFor()
+  t.pass('Enter waits for the results of the new text')
+
   await page.getByRole('button', { name: 'Search', exact: true }).click()
   await field.fill('webhook')
   await dialog.getByText('1 found.').waitFor()

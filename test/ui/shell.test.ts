@@ -217,3 +217,24 @@ t.test('the tabs of a browser agree on who is signed in, and in which role', { s
   await expectEqual(t, () => page.locator('.user-name').getAttribute('title'), 'owner@a.test')
   t.same(dashboard.faults, [])
 })
+
+t.test('a second click while signing out sends nothing', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const { page, signIn, faults } = await openDashboard(t, app)
+  await signIn()
+  let requests = 0
+  await page.route('**/ui/api/session', async (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue()
+    requests += 1
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    return route.continue()
+  })
+  await page.getByRole('button', { name: 'Account: ' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  const waiting = page.getByRole('menuitem', { name: 'Signing out …' })
+  t.equal(await waiting.getAttribute('aria-busy'), 'true')
+  await waiting.click({ force: true })
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.equal(requests, 1)
+  t.same(faults, [])
+})

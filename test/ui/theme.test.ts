@@ -41,10 +41,18 @@ t.test('the scheme is that of the system, or the one that the user has chosen', 
   const [first = ''] = await page.evaluate<readonly string[]>(places)
   t.match(first, /\/ui\/assets\/first-theme-/, 'a script of the head sets it before the first paint')
 
+  for (const path of ['/docs', '/docs/emails', '/docs?q=email']) {
+    await dashboard.open(path)
+    await expectEqual(t, background, 'rgb(255, 255, 255)', `the reference ${path} has it too`)
+  }
+  await dashboard.open('/')
+
   await menu.click()
   await page.getByRole('menuitemradio', { name: 'System' }).click()
   await expectEqual(t, background, DARK)
   t.equal(await page.evaluate(`localStorage.getItem('posthorn.theme')`), null)
+  await dashboard.open('/docs')
+  await expectEqual(t, background, 'rgb(20, 23, 27)', 'the reference follows the system')
   t.same(dashboard.faults, [])
 })
 

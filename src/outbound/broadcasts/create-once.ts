@@ -5,10 +5,11 @@
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { ConstraintViolated } from '../../base/storage/db/write.js'
+import { ConstraintViolated, tryCommit } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
-import { expireIdempotency, findEarlierUse, type KeyUse, noteKey } from '../sending/idempotency.js'
-import { type Broadcast, broadcastById } from './broadcast-records.js'
+import { type Actor, recordAuditEntry } from '../../workspaces/accounts/access/audit-log.js'
+import { findEarlierUse, freeKey, type KeyUse, noteKey } from '../sending/idempotency.js'
+import { type Broadcast, broadcastById, removeDraft } from './broadcast-records.js'
 import { createDraft, type NewDraft } from './draft.js'
 
 interface DraftRequest {
@@ -19,27 +20,21 @@ interface DraftRequest {
   readonly now: number
 }
 
-interface CreatedDraft {
-  readonly broadcast: Broadcast
-  /** False if an earlier request has created it. */
-  readonly isNew: boolean
-}
-
 /** Rejects with the refusals of `createDraft`, or with `conflict` for a key that cannot be used. */
 export async function createDraftOnce(
   store: Store,
   { workspaceId, draft, use, now }: DraftRequest,
-): Promise<CreatedDraft> {
-  if (use === null) return { broadcast: await createDraft(store, workspaceId, draft, now), isNew: true }
+): Promise<Broadcast> {
+  if (use === null) return createDraft(store, workspaceId, draft, now)
   const before = await findCreated(store.read, use, now)
-  if (before !== null) return { broadcast: before, isNew: false }
+  if (before !== null) return before
   try {
-    const note = (id: string) => noteKey(use, { emailId: null, answer: toJson({ broadcast: id }), progress: null }, now)
-    return { broadcast: await createDraft(store, workspaceId, draft, now, note), isNew: true }
+    const note = (id: string) => noteKey(use, { emailId: null, answer: toAnswer(id), progress: null }, now)
+    return await createDraft(store, workspaceId, draft, now, note)
   } catch (error) {
     const other = error instanceof ConstraintViolated ? await findCreated(store.read, use, now) : null
     if (other === null) throw error
-    return { broadcast: other, isNew: false }
+    return other
   }
 }
 
@@ -54,7 +49,37 @@ async function findCreated(read: Read, use: KeyUse, now: number): Promise<Broadc
   })
 }
 
-/** Makes the key usable again after its request was refused. */
-export async function forgetKey({ commit }: Store, { workspaceId, key }: KeyUse, now: number): Promise<void> {
-  await commit([expireIdempotency({ workspaceId, key, before: now + 1 })])
+interface Refused {
+  readonly draft: Broadcast
+  /** Null if the request had no key. */
+  readonly use: KeyUse | null
+  readonly actor: Actor
+  readonly now: number
+}
+
+/** The version of a draft that nobody has changed. */
+const UNCHANGED = 1
+
+/**
+ * Takes back the draft of a request that was refused after all, because its client has no id of the draft. The same commit
+ * makes the key usable again. Resolves to false, and changes nothing, if the broadcast is no longer a draft, or if somebody has
+ * changed it.
+ */
+export function takeBackDraft({ commit }: Store, { draft, use, actor, now }: Refused): Promise<boolean> {
+  const { id, workspace_id: workspaceId, name, status } = draft
+  return tryCommit(
+    commit([
+      removeDraft({ workspaceId, id, version: UNCHANGED }),
+      ...(use === null ? [] : [freeKey({ workspaceId, key: use.key, answer: toAnswer(id) })]),
+      recordAuditEntry({
+        ...{ workspaceId, actor, action: 'broadcast.deleted', target: id, at: now },
+        details: { name, status },
+      }),
+    ]),
+  )
+}
+
+/** What the row of a key says of the draft that the request with the key has created. */
+function toAnswer(id: string): string {
+  return toJson({ broadcast: id })
 }

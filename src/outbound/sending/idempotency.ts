@@ -55,6 +55,15 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
     .where('created_at', '<', slot('before')),
 )
 
+/** Deletes a key whose use had this answer, so that it can be used again. It changes nothing if the key has another answer. */
+export const freeKey = prepareWrite<{ workspaceId: string; key: string; answer: string }>(({ db, slot }) =>
+  db
+    .deleteFrom('idempotency')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('answer', '=', slot('answer')),
+)
+
 /** The writes that store a key with its first use. They violate the primary key if an equal request was first. */
 export function noteKey({ workspaceId, key, fingerprint }: KeyUse, becomes: EarlierUse, now: number): Write[] {
   return [

@@ -1,8 +1,9 @@
 /** The statements of a search for emails: they compare rows with filters, in either order of time, or one email alone. */
 import { type RawBuilder, sql } from 'kysely'
-import { containsIgnoringCase, hasNamedValue, textOf } from '../../base/storage/db/dialect.js'
+import { containsIgnoringCase, hasNamedValue, isInJsonList, textOf } from '../../base/storage/db/dialect.js'
 import { prepareLongRead, prepareRead, type StatementBuilder } from '../../base/storage/db/prepared.js'
 import { THREAD_STEP } from '../../base/storage/db/stepped-walk.js'
+import type { Json } from '../../base/storage/tables/columns.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 import type { Order } from '../events/recipient-events.js'
 import type { Email } from './email/email.js'
@@ -41,6 +42,8 @@ export interface EmailSearch {
   readonly domain: string | null
   readonly tagName: string | null
   readonly tagValue: string | null
+  /** The API key that sent the email. */
+  readonly keyId: string | null
   /** A part of the address of a recipient. */
   readonly recipient: string | null
   /** A part of the subject. */
@@ -64,7 +67,7 @@ function hasRecipient(part: unknown): RawBuilder<boolean> {
     ${containsIgnoringCase('recipients.address', part)})`
 }
 
-type Compared = Pick<EmailSearch, 'domain' | 'tagName' | 'tagValue' | 'recipient' | 'subject' | 'text'>
+type Compared = Pick<EmailSearch, 'domain' | 'tagName' | 'tagValue' | 'keyId' | 'recipient' | 'subject' | 'text'>
 
 /** Whether a row has what no index has. */
 function isSought<Values extends Compared>({ slot }: StatementBuilder<Values>): RawBuilder<boolean> {
@@ -76,6 +79,7 @@ function isSought<Values extends Compared>({ slot }: StatementBuilder<Values>): 
   return sql<boolean>`(${domain} is null or from_domain = ${domain})
     and (${subject} is null or ${containsIgnoringCase('subject', subject)})
     and (${textOf(slot('tagName'))} is null or ${hasTag})
+    and (${textOf(slot('keyId'))} is null or key_id = ${slot('keyId')})
     and (${recipient} is null or ${hasRecipient(recipient)})
     and (${text} is null or ${hasText})`
 }
@@ -126,14 +130,14 @@ const prepareRows = (order: Order) =>
 export const endOfStep = { asc: prepareEnd('asc'), desc: prepareEnd('desc') } as const
 export const rowsOfStep = { asc: prepareRows('asc'), desc: prepareRows('desc') } as const
 
-type OneValues = Compared & Pick<EmailSearch, 'workspaceId' | 'status'> & { readonly id: string }
+type ListedValues = Compared & Pick<EmailSearch, 'workspaceId' | 'status'> & { readonly ids: Json<readonly string[]> }
 
-/** Reads an email, of a broadcast or not, if it has what is sought. Its time is not compared. */
-export const soughtEmail = prepareRead<OneValues>()((builder) =>
+/** Reads those emails of a list, of broadcasts or not, that have what is sought, in any order. Their times are not compared. */
+export const soughtEmails = prepareRead<ListedValues>()((builder) =>
   builder.db
     .selectFrom('emails')
     .select(columns)
-    .where('id', '=', builder.slot('id'))
+    .where(isInJsonList('id', builder.slot('ids')))
     .where('workspace_id', '=', builder.slot('workspaceId'))
     .where(hasStatus(builder))
     .where(isSought(builder)),

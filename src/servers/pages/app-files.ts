@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { extname, join, sep } from 'node:path'
+import { basename, extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -28,6 +28,8 @@ export interface AppFile {
 export interface AppFiles {
   /** Finds a file by the path of a request, `/ui/…`. Null if there is no such file. */
   readonly find: (path: string) => AppFile | null
+  /** The name, within the assets, of the script that sets the color scheme that the user has chosen. Null if there is none. */
+  readonly themeScript: string | null
   /** The page of every path that is no file. */
   readonly shell: AppFile
 }
@@ -46,6 +48,8 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
 }
+/** The beginning of its path: the build adds a hash. */
+const THEME_SCRIPT = '/ui/assets/first-theme-'
 /** Images, which are compressed in themselves. */
 const isPacked = (type: string): boolean => type === 'image/png' || type === 'image/x-icon'
 
@@ -73,7 +77,12 @@ export async function loadAppFiles(folder: string): Promise<AppFiles | null> {
   const shell = files.get('/ui/index.html')
   if (shell === undefined) return null
   files.delete('/ui/index.html')
-  return { find: (path) => files.get(path) ?? null, shell }
+  const script = [...files.keys()].find((path) => path.startsWith(THEME_SCRIPT))
+  return {
+    find: (path) => files.get(path) ?? null,
+    themeScript: script === undefined ? null : basename(script),
+    shell,
+  }
 }
 
 async function listFiles(folder: string): Promise<readonly string[]> {

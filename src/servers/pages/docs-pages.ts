@@ -1,6 +1,7 @@
 /**
  * The documentation of the REST interface: a page for each resource, made from the OpenAPI document, so that it agrees with
- * the schemas that validate, and a search over all operations. The pages have no script and load nothing.
+ * the schemas that validate, and a search over all operations. The pages load nothing but the script of the dashboard that sets
+ * the color scheme.
  */
 import { html, type Markup } from '../../base/mail/markup.js'
 import { runOnce } from '../../base/platform/run-once.js'
@@ -44,7 +45,11 @@ export class DocsPages {
   private readonly searched: () => readonly Searched[]
   private readonly rendered = new Map<string, Page>()
 
-  constructor(buildDocument: () => object) {
+  constructor(
+    buildDocument: () => object,
+    /** The name of the script that sets the color scheme, within the assets. Null if there is none. */
+    private readonly themeScript: string | null,
+  ) {
     this.api = runOnce(() => buildDocument() as OpenApi)
     this.resources = runOnce(() => listResources(this.api()))
     this.searched = runOnce(() => listSearched(this.api(), this.resources()))
@@ -115,6 +120,8 @@ ${errorFormat}`,
   private renderFrame(title: string, place: Resource | null, words: string, content: readonly Markup[]): Page {
     const home = place === null ? 'docs' : '../docs'
     const folder = place === null ? 'docs/' : ''
+    const assets = place === null ? 'assets' : '../assets'
+    const script = this.themeScript === null ? null : `${assets}/${this.themeScript}`
     return renderPage(
       200,
       title,
@@ -135,6 +142,7 @@ ${this.resources().map(
 ${content}
 </main>
 </div>`,
+      { script },
     )
   }
 }

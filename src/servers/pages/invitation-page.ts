@@ -137,7 +137,7 @@ const currentPasswordField = html`<label for="password">Your password</label>
 
 const newPasswordField = html`<label for="password">Password</label>
 <input id="password" name="password" type="password" minlength="${MIN_PASSWORD_LENGTH}" autocomplete="new-password" required>
-<p class="hint">At least ${MIN_PASSWORD_LENGTH} characters, and not only a common word, your address or your name.</p>`
+<p class="hint">At least ${MIN_PASSWORD_LENGTH} characters, and not only a common word, a row of keys, your address or your name.</p>`
 
 export function renderInvitationError(status: number, message: string): Page {
   return renderNotePage(

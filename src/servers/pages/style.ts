@@ -1,12 +1,19 @@
-/** The style of all pages: plain type, two columns where there is room, light and dark. */
+/**
+ * The style of all pages: plain type, two columns where there is room, light and dark. A page whose script has set a color
+ * scheme has that one, and any other page the one of the system.
+ */
+
+const DARK = ` --ink: #e6e8eb; --soft: #9aa3b0; --paper: #14171b; --shade: #1d2126; --line: #333940; --accent: #8ab4f8; --bad: #f2b8b5;
+  --get: #6dd58c; --post: #8ab4f8; --patch: #e3b341; --delete: #f2b8b5; `
 
 export const STYLE = `
 :root { --ink: #1c1f24; --soft: #5a6270; --paper: #fff; --shade: #f4f5f7; --line: #dcdfe4; --accent: #0b57d0; --bad: #b3261e;
   --get: #1a7f37; --post: #0b57d0; --patch: #9a6700; --delete: #b3261e; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e8eb; --soft: #9aa3b0; --paper: #14171b; --shade: #1d2126; --line: #333940; --accent: #8ab4f8; --bad: #f2b8b5;
-    --get: #6dd58c; --post: #8ab4f8; --patch: #e3b341; --delete: #f2b8b5; }
+  :root:not([data-theme]) {${DARK}}
 }
+:root[data-theme="dark"] { color-scheme: dark;${DARK}}
+:root[data-theme="light"] { color-scheme: light; }
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; scroll-padding-top: 1rem; }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }

@@ -64,7 +64,7 @@ export class UiPages {
     const { buildDocument, files } = deps
     const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
     this.fixedPages = new Map(startPages)
-    this.docs = new DocsPages(buildDocument)
+    this.docs = new DocsPages(buildDocument, files?.themeScript ?? null)
   }
 
   findFile(path: string): AppFile | null {

@@ -104,7 +104,7 @@ function renderNote(
 <h1>${title}</h1>
 ${build(fillIn(text[recipient.scope], recipient))}
 </main>`,
-    recipient.language,
+    { language: recipient.language },
   )
 }
 

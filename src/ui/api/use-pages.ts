@@ -10,6 +10,8 @@ export interface ListPage<Row> {
   readonly rows: readonly Row[]
   /** Null means that this is the last page. */
   readonly next: string | null
+  /** True if the list leaves out rows that the user may expect, such as emails of broadcasts. */
+  readonly leavesOut?: boolean
 }
 
 export interface Pages<Row> extends Loading<ListPage<Row>> {

@@ -20,6 +20,7 @@ export function AccountMenu(): VNode {
   const element = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   const firstItem = useRef<Place>('first')
+  const leaving = useLeaving()
   const close = (): void => setOpen(false)
   useClosing(isOpen, close, { menu: element, button })
   useEffect(() => {
@@ -38,7 +39,7 @@ export function AccountMenu(): VNode {
   }
   return (
     <div ref={element} class="account-menu">
-      {isOpen ? <MenuContent id={id} onKeyDown={act} /> : null}
+      {isOpen ? <MenuContent id={id} onKeyDown={act} {...leaving} /> : null}
       <MenuButton element={button} menuId={id} isOpen={isOpen} onOpen={open} onClose={close} />
     </div>
   )
@@ -140,16 +141,31 @@ function useClosing(isOpen: boolean, close: () => void, { menu, button }: MenuPl
   }, [isOpen])
 }
 
-interface ContentProps {
+interface Leaving {
+  readonly isLeaving: boolean
+  readonly leave: () => void
+}
+
+/** Signs out once. It waits also while the menu is closed and opened again. */
+function useLeaving(): Leaving {
+  const [isLeaving, setLeaving] = useState(false)
+  const leave = (): void => {
+    if (isLeaving) return
+    setLeaving(true)
+    signOut()
+      .catch((error: unknown) => notify(asApiError(error).message, 'bad'))
+      .finally(() => setLeaving(false))
+  }
+  return { isLeaving, leave }
+}
+
+interface ContentProps extends Leaving {
   readonly id: string
   readonly onKeyDown: (event: KeyboardEvent) => void
 }
 
-function MenuContent({ id, onKeyDown }: ContentProps): VNode {
+function MenuContent({ id, onKeyDown, isLeaving, leave }: ContentProps): VNode {
   const { user, service } = sessionInfo.value ?? {}
-  const leave = (): void => {
-    signOut().catch((error: unknown) => notify(asApiError(error).message, 'bad'))
-  }
   return (
     <div class="account-content">
       <p class="account-email">{user?.email}</p>
@@ -164,8 +180,15 @@ function MenuContent({ id, onKeyDown }: ContentProps): VNode {
           Reference of the REST API
         </a>
         <ThemeChoice />
-        <button type="button" role="menuitem" tabIndex={-1} onClick={leave}>
-          Sign out
+        <button
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          aria-busy={isLeaving}
+          aria-disabled={isLeaving}
+          onClick={leave}
+        >
+          {isLeaving ? 'Signing out …' : 'Sign out'}
         </button>
       </div>
       <p class="version">

@@ -1,6 +1,6 @@
 /**
  * The search over everything: pages by name, and what the server finds, in groups. The arrow keys walk through the
- * results, and Enter in the field opens the first one.
+ * results, and Enter in the field opens the first one, when the results are those of the text in the field.
  */
 import type { VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
@@ -35,17 +35,15 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
     document.addEventListener('keydown', walkInBody)
     return () => document.removeEventListener('keydown', walkInBody)
   }, [])
-  const openFirst = (event: SubmitEvent): void => {
-    event.preventDefault()
-    linksIn(body.current)[0]?.click()
-  }
+  const isWaiting = typed.trim() !== text || isLoading
+  const openFirst = useOpening(typed.trim(), isWaiting, () => linksIn(body.current)[0]?.click())
   return (
     <Dialog title="Search" onClose={onClose} wide>
       <div ref={body} class="search">
         <form onSubmit={openFirst}>
           <SearchField onInput={setTyped} onClose={onClose} />
         </form>
-        <Status {...{ text, count, error }} isWaiting={typed.trim() !== text || isLoading} />
+        <Status {...{ text, count, error }} isWaiting={isWaiting} />
         <PageResults pages={pages} onOpen={onClose} />
         {results.data.map((group) => (
           <GroupResults key={group.kind} group={group} text={text} onOpen={onClose} />
@@ -58,6 +56,20 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
       </div>
     </Dialog>
   )
+}
+
+/** Returns what a form does at its submission: `open`, as soon as the results are those of the text, if it is still the same then. */
+function useOpening(text: string, isWaiting: boolean, open: () => void): (event: SubmitEvent) => void {
+  const [wanted, setWanted] = useState<string | null>(null)
+  useEffect(() => {
+    if (wanted === null || (wanted === text && isWaiting)) return
+    setWanted(null)
+    if (wanted === text) open()
+  }, [wanted, text, isWaiting])
+  return (event) => {
+    event.preventDefault()
+    setWanted(text)
+  }
 }
 
 interface Results {

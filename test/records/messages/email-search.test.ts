@@ -14,7 +14,7 @@ const { database, file } = await temporaryDatabase(t)
 const { read, commit } = database
 
 const all = (workspaceId: string): EmailSearch => ({
-  ...{ workspaceId, status: null, broadcastId: null, domain: null, tagName: null, tagValue: null },
+  ...{ workspaceId, status: null, broadcastId: null, domain: null, tagName: null, tagValue: null, keyId: null },
   ...{ recipient: null, subject: null, text: null, from: null, to: null },
 })
 

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { BroadcastEngine } from '../../../outbound/broadcasts/broadcast-engine.js'
 import { type BroadcastRef, broadcastById } from '../../../outbound/broadcasts/broadcast-records.js'
-import { actOnBroadcast, type BroadcastAct, deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
-import { createDraftOnce, forgetKey } from '../../../outbound/broadcasts/create-once.js'
+import { actOnBroadcast, type BroadcastAct } from '../../../outbound/broadcasts/change-broadcast.js'
+import { createDraftOnce, takeBackDraft } from '../../../outbound/broadcasts/create-once.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadcasts/send-broadcast.js'
 import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/test-copy.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
@@ -13,7 +13,7 @@ import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { type BlockCompiler, compileSource } from '../content/blocks-field.js'
 import { requireDiskSpace } from '../emails/email-acceptance.js'
-import { idempotencyHeaders, parseIdempotencyKey } from '../emails/idempotency-key.js'
+import { idempotencyHeader, parseIdempotencyKey } from '../emails/idempotency-key.js'
 import { type Answer, json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { uuid } from '../http/input/values.js'
@@ -51,6 +51,10 @@ export function broadcastActRoutes(deps: BroadcastActDeps): readonly Route[] {
   ]
 }
 
+const createHeaders = idempotencyHeader(
+  'Within 24 hours, the same key with the same body gets the same broadcast again, as it is then. It is created, and sent, once.',
+)
+
 function createRoute(deps: BroadcastActDeps): Route {
   return route({
     method: 'POST',
@@ -59,7 +63,7 @@ function createRoute(deps: BroadcastActDeps): Route {
     tag,
     summary: 'Create a broadcast to an audience, as a draft or to be sent at once',
     description: 'Has either `template_id`, or `subject` with `html` or `blocks`, `text`, or both.',
-    headers: idempotencyHeaders,
+    headers: createHeaders,
     body: broadcastRequest,
     maxBody: MAX_BROADCAST_BODY,
     answers: { 201: { description: 'The broadcast.', schema: broadcastRecord, example: draftExample } },
@@ -86,27 +90,30 @@ async function create(
   if (body.send === true) requireDiskSpace(deps)
   const source = await compileSource(deps.blocks, workspaceId, body)
   const created = await createDraftOnce(deps, { workspaceId, draft: toDraft(body, source), use, now })
-  const { id, status } = created.broadcast
-  if (body.send !== true || status !== 'draft') return json(201, await toBroadcastRecord(deps.read, created.broadcast))
+  const { id, status } = created
+  if (body.send !== true || status !== 'draft') return json(201, await toBroadcastRecord(deps.read, created))
   try {
     return json(201, await startBroadcast(deps, { principal, id, at, now }))
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const ref = { workspaceId, id }
-    const started = await findStarted(deps, ref)
-    if (started !== null) return json(201, started)
-    if (!created.isNew) throw error
-    // The client has no id of a draft that stays.
-    await deleteBroadcast(deps, { ref, actor: actorOf(principal), now })
-    if (use !== null) await forgetKey(deps, use, now)
-    throw error
+    if (await takeBackDraft(deps, { draft: created, use, actor: actorOf(principal), now })) throw error
+    return json(201, await requireStarted(deps, { workspaceId, id }, error))
   }
 }
 
-/** The broadcast, if an equal request has started it at the same time. */
-async function findStarted({ read }: BroadcastActDeps, ref: BroadcastRef): Promise<BroadcastAnswer | null> {
+/** The broadcast, if an equal request has started it at the same time. Rejects with `refusal` if it is a draft. */
+async function requireStarted(
+  { read }: BroadcastActDeps,
+  ref: BroadcastRef,
+  refusal: Refusal,
+): Promise<BroadcastAnswer> {
   const [found] = await broadcastById(read, ref)
-  return found === undefined || found.status === 'draft' ? null : toBroadcastRecord(read, found)
+  if (found === undefined) {
+    const rule = 'the draft of this request was deleted at the same moment, as by an equal request that was refused'
+    throw new Refusal('conflict', `${rule}: repeat the request`, { id: ref.id })
+  }
+  if (found.status === 'draft') throw refusal
+  return toBroadcastRecord(read, found)
 }
 
 type BroadcastAnswer = Awaited<ReturnType<typeof toBroadcastRecord>>

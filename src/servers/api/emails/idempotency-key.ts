@@ -1,18 +1,18 @@
-/** The `Idempotency-Key` of a request: the same key with the same body gets the first answer again. */
+/** The `Idempotency-Key` of a request: the same key with the same body has an effect once. */
 import { z } from 'zod'
 import { type PlainRefusal, Refusal, reviveRefusal, toPlainRefusal } from '../../../base/mail/refusal.js'
 import type { IdempotentRequest } from '../../../outbound/sending/email-committer.js'
 import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
 import type { Call } from '../http/route/route.js'
 
-export const idempotencyHeaders = z.object({
-  'Idempotency-Key': z
-    .string()
-    .min(1)
-    .max(MAX_IDEMPOTENCY_KEY)
-    .optional()
-    .meta({ description: 'Within 24 hours, the same key with the same body gets the first answer again.' }),
-})
+/** The field of a request. `description` says what a second request with the same key gets. */
+export function idempotencyHeader(description: string) {
+  return z.object({ 'Idempotency-Key': z.string().min(1).max(MAX_IDEMPOTENCY_KEY).optional().meta({ description }) })
+}
+
+export const idempotencyHeaders = idempotencyHeader(
+  'Within 24 hours, the same key with the same body gets the first answer again.',
+)
 
 /** Null if there is no key. */
 export function parseIdempotencyKey({ header, principal, fingerprint }: Call<unknown, unknown>): KeyUse | null {

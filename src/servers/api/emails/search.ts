@@ -45,6 +45,7 @@ const query = z
     domain: domainName.optional().meta({ description: 'Only emails from this domain.', example: 'example.com' }),
     tag_name: text.meta({ description: 'Only emails with a tag of this name.', example: 'campaign' }),
     tag_value: text.meta({ description: 'The value of that tag. Default: any.', example: 'spring' }),
+    key_id: text.meta({ description: 'Only emails that this API key has sent.' }),
     recipient: text.meta({
       description: 'A recipient, in any case: a complete address finds all emails to it; else a part of the address.',
       example: 'bob@example.com',
@@ -167,9 +168,9 @@ async function findByComparison(
 function toSearch(filters: Omit<Query, 'limit' | 'cursor' | 'order'>): Omit<EmailSearch, 'workspaceId'> {
   const { status = null, domain = null, recipient = null, subject = null, text = null } = filters
   const { from = null, to = null, broadcast_id: broadcastId = null, broadcasts } = filters
-  const { tag_name: tagName = null, tag_value: tagValue = null } = filters
+  const { tag_name: tagName = null, tag_value: tagValue = null, key_id: keyId = null } = filters
   const withBroadcasts = broadcasts === 'all'
-  return { status, domain, recipient, subject, text, from, to, broadcastId, withBroadcasts, tagName, tagValue }
+  return { status, domain, recipient, subject, text, from, to, broadcastId, withBroadcasts, tagName, tagValue, keyId }
 }
 
 function toFoundEmail(row: FoundEmail): z.output<typeof foundEmail> {

@@ -51,6 +51,6 @@ export async function findEmails(read: Read, { workspaceId, text, limit }: Email
 }
 
 const anyEmail = {
-  ...{ status: null, broadcastId: null, domain: null, tagName: null, tagValue: null },
+  ...{ status: null, broadcastId: null, domain: null, tagName: null, tagValue: null, keyId: null },
   ...{ recipient: null, subject: null, from: null, to: null },
 }

@@ -1,6 +1,5 @@
 /** The emails of the workspace, with filters, newest or oldest first. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { type ListPage, PAGE_SIZE, type Pages, toCursorPage, usePages } from '../../api/use-pages.ts'
@@ -24,11 +23,9 @@ export function EmailListPage(): VNode {
   const filters = useFilters(filterNames)
   const order = useFilters(['order'])
   const isOldest = order.get('order') === 'oldest'
-  const [hasAll, setHasAll] = useState(true)
   const load = async (cursor: string | undefined): Promise<ListPage<FoundEmail>> => {
     const page = await loadEmails(filters.get, cursor)
-    setHasAll(page.with_broadcasts)
-    return toCursorPage(page)
+    return { ...toCursorPage(page), leavesOut: !page.with_broadcasts }
   }
   const pages = usePages(load, [filters.key, order.key], {
     every: ({ rows }) => (rows.some(({ status }) => status === 'queued') ? PAUSE : null),
@@ -54,7 +51,7 @@ export function EmailListPage(): VNode {
         empty={<NoEmails pages={pages} isFiltered={filters.isFiltered} />}
       />
       {isPartial(pages) ? <SearchedPart pages={pages} isOldest={isOldest} /> : null}
-      {hasAll ? null : <WithoutBroadcasts onShow={() => filters.set({ broadcasts: 'all' })} />}
+      {pages.data?.leavesOut === true ? <WithoutBroadcasts onShow={() => filters.set({ broadcasts: 'all' })} /> : null}
     </Page>
   )
 }

@@ -93,7 +93,7 @@ async function createKey(values: FormData): Promise<CreatedKey> {
 }
 
 function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
-  const { name, key, scopes, allowed_domains: domains, created_at: createdAt } = created
+  const { id, name, key, scopes, allowed_domains: domains, created_at: createdAt } = created
   return (
     <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
       <Note tone="warn" title="Copy the key now">
@@ -107,7 +107,7 @@ function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
       </p>
       {scopes.some((scope) => scope !== 'read') ? (
         <Section title="Send an email with it" intro="The samples contain your key. Each sends one email to you.">
-          <SampleArrival since={createdAt} />
+          <SampleArrival keyId={id} since={createdAt} />
           <SendingSamples apiKey={key} domain={domains[0]} />
         </Section>
       ) : null}

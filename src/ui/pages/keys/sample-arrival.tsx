@@ -1,5 +1,6 @@
-/** Shows live what became of the first email that was sent after a moment: a sample was used, and here is its outcome. */
+/** Shows live what became of the first email of a new key: a sample was used, and here is its outcome. */
 import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
@@ -17,8 +18,22 @@ interface FirstEmail {
   readonly email: FoundEmail | null
 }
 
-export function SampleArrival({ since }: { readonly since: string }): VNode {
-  const found = useLoad(() => loadFirstEmail(since), [since], {
+interface SampleArrivalProps {
+  readonly keyId: string
+  /** The time when the key was created. */
+  readonly since: string
+}
+
+export function SampleArrival({ keyId, since }: SampleArrivalProps): VNode {
+  /** A request compares a bounded number of emails. The next one goes on behind them. */
+  const compared = useRef<string | undefined>(undefined)
+  const load = async (): Promise<FirstEmail> => {
+    const { data, next_cursor: next } = await loadOldest(keyId, since, compared.current)
+    const [email = null] = data
+    if (email === null && next !== null) compared.current = next
+    return { email }
+  }
+  const found = useLoad(load, [keyId, since], {
     every: ({ email }) => (isSettled(email) ? null : PAUSE),
   })
   return (
@@ -32,11 +47,15 @@ function isSettled(email: FoundEmail | null): boolean {
   return email !== null && email.status !== 'queued' && email.status !== 'scheduled'
 }
 
-/** The oldest email of the newest ones. */
-async function loadFirstEmail(since: string): Promise<FirstEmail> {
-  const query = { from: since, limit: 50 }
-  const { data } = await unwrap(sessionApi.GET('/ui/api/emails', { params: { query } }))
-  return { email: data.at(-1) ?? null }
+function loadOldest(keyId: string, since: string, cursor: string | undefined) {
+  const query = {
+    key_id: keyId,
+    from: since,
+    order: 'oldest',
+    limit: 1,
+    ...(cursor === undefined ? {} : { cursor }),
+  } as const
+  return unwrap(sessionApi.GET('/ui/api/emails', { params: { query } }))
 }
 
 function Arrival({ email }: FirstEmail): VNode {
@@ -59,9 +78,12 @@ function Arrival({ email }: FirstEmail): VNode {
   )
 }
 
-const states: Partial<Record<FoundEmail['status'], { readonly tone: 'good' | 'info'; readonly title: string }>> = {
+const states: Partial<
+  Record<FoundEmail['status'], { readonly tone: 'good' | 'info' | 'warn'; readonly title: string }>
+> = {
   scheduled: { tone: 'info', title: 'Accepted for later' },
   queued: { tone: 'info', title: 'Accepted, and on its way' },
   sent: { tone: 'good', title: 'Arrived at the next server' },
   delivered: { tone: 'good', title: 'Arrived' },
+  complained: { tone: 'warn', title: 'Arrived, and reported as spam' },
 }

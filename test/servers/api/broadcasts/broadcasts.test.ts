@@ -451,3 +451,34 @@ t.test('the same idempotency key creates one broadcast, and sends it once', asyn
   t.match(error(await post('draft')).message, /created with this idempotency key is deleted/)
   t.equal((await post('')).status, 400)
 })
+
+t.test('a refused request leaves no draft, also if one was there before it, and does not use its key', async (t) => {
+  const app = await testDaemon(t)
+  const list = await audience(app, [])
+  const post = () =>
+    app.rest('POST', PATH, {
+      body: { ...words, audience_id: list, send: true, scheduled_at: at },
+      headers: { 'idempotency-key': 'again' },
+    })
+  const at = inAnHour(app)
+  const contact = { email: 'ann@b.test', audience_id: list }
+  const ann = await create(app, '/v1/contacts', contact)
+  const first = (await post()).json<Shown>()
+  t.equal(first.status, 'scheduled')
+  // What a crash between the commits of the draft and of its start leaves.
+  const sql = `update broadcasts set status = 'draft', version = 1, scheduled_for = null where id = ?`
+  await app.daemon.database.commit([
+    { sql, parameters: [first.id] },
+    { sql: 'delete from broadcast_frames where broadcast_id = ?', parameters: [first.id] },
+    { sql: 'delete from broadcast_links where broadcast_id = ?', parameters: [first.id] },
+  ])
+  t.equal((await app.rest('DELETE', `/v1/contacts/${ann}`)).status, 200)
+  const refused = await post()
+  t.equal(refused.status, 400)
+  t.match(error(refused).message, /no subscribed contact/)
+  t.same((await app.rest('GET', PATH)).json<{ readonly data: readonly Shown[] }>().data, [])
+  await create(app, '/v1/contacts', contact)
+  const again = await post()
+  t.equal(again.status, 201)
+  t.not(again.json<Shown>().id, first.id)
+})

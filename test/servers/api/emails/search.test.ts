@@ -89,6 +89,14 @@ t.test('a text that looks like an address and is a Message-ID is found as one', 
   t.same(subjectsOf(await find({ text: row?.message_id ?? '' })), ['Third'])
 })
 
+t.test('emails of one key are found, the oldest first too', async (t) => {
+  const [row] = await app.rows<{ key_id: string }>(`select key_id from emails where subject = 'Third'`)
+  const id = row?.key_id ?? ''
+  t.same(subjectsOf(await find({ key_id: id, order: 'oldest', limit: '1' })), ['First'])
+  t.same(subjectsOf(await find({ key_id: id, recipient: 'bob@b.test' })).includes('Second'), true)
+  t.same(subjectsOf(await find({ key_id: 'another' })), [])
+})
+
 t.test('an email that is gone is in no list, and two ways to name broadcasts are refused', async (t) => {
   const both = new URLSearchParams({ broadcast_id: broadcast, broadcasts: 'all' })
   t.equal((await browser.ask('GET', `/emails?${both}`)).status, 400)

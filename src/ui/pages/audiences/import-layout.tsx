@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { SelectField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
+import { encodingOptions } from '../../components/text-encodings.ts'
 import type { Choices, Preview } from './import-file.ts'
 
 interface LayoutFieldsProps {
@@ -17,16 +18,34 @@ const delimiters = [
   { value: 'pipe', label: 'Vertical bar' },
 ] as const
 
-/** Another separator or header makes other columns, and so their fields are found again. */
-export function LayoutFields({ preview: { delimiter, header }, choices, onChange }: LayoutFieldsProps): VNode {
+/** Another encoding, separator or header makes other columns, and so their fields are found again. */
+export function LayoutFields({
+  preview: { delimiter, header, encoding },
+  choices,
+  onChange,
+}: LayoutFieldsProps): VNode {
   const chooseDelimiter = (value: string): void => {
     const chosen = delimiters.find((one) => one.value === value)
     if (chosen !== undefined) onChange({ ...choices, fields: null, header: null, delimiter: chosen.value })
+  }
+  const chooseEncoding = (value: string): void => {
+    const chosen = encodingOptions.find((one) => one.value === value)
+    if (chosen !== undefined) {
+      onChange({ ...choices, fields: null, header: null, delimiter: null, encoding: chosen.value })
+    }
   }
   const chooseHeader = (value: string): void => onChange({ ...choices, fields: null, header: value === 'names' })
   return (
     <div class="import-layout">
       <Form inline onSubmit={async () => undefined}>
+        <SelectField
+          key={`encoding ${encoding}`}
+          name="encoding"
+          label="Encoding of the file"
+          value={encoding}
+          options={encodingOptions}
+          onChange={chooseEncoding}
+        />
         <SelectField
           key={`delimiter ${delimiter}`}
           name="delimiter"

@@ -1,5 +1,5 @@
 /**
- * What the earlier lines of a file say about each contact, for a preview, which writes nothing. A later line with the
+ * Remembers what the earlier lines of a file say about each contact, for a preview, which writes nothing. A later line with the
  * same address is then judged as the import judges it. It has only what the lines say, as text, and not the contacts,
  * which may have much more metadata than the file.
  */

@@ -28,24 +28,11 @@ export function LayoutFields({
     const chosen = delimiters.find((one) => one.value === value)
     if (chosen !== undefined) onChange({ ...choices, fields: null, header: null, delimiter: chosen.value })
   }
-  const chooseEncoding = (value: string): void => {
-    const chosen = encodingOptions.find((one) => one.value === value)
-    if (chosen !== undefined) {
-      onChange({ ...choices, fields: null, header: null, delimiter: null, encoding: chosen.value })
-    }
-  }
   const chooseHeader = (value: string): void => onChange({ ...choices, fields: null, header: value === 'names' })
   return (
     <div class="import-layout">
       <Form inline onSubmit={async () => undefined}>
-        <SelectField
-          key={`encoding ${encoding}`}
-          name="encoding"
-          label="Encoding of the file"
-          value={encoding}
-          options={encodingOptions}
-          onChange={chooseEncoding}
-        />
+        <EncodingField {...{ encoding, choices, onChange }} />
         <SelectField
           key={`delimiter ${delimiter}`}
           name="delimiter"
@@ -67,5 +54,28 @@ export function LayoutFields({
         />
       </Form>
     </div>
+  )
+}
+
+interface EncodingFieldProps extends Omit<LayoutFieldsProps, 'preview'> {
+  readonly encoding: Preview['encoding']
+}
+
+function EncodingField({ encoding, choices, onChange }: EncodingFieldProps): VNode {
+  const choose = (value: string): void => {
+    const chosen = encodingOptions.find((one) => one.value === value)
+    if (chosen !== undefined) {
+      onChange({ ...choices, fields: null, header: null, delimiter: null, encoding: chosen.value })
+    }
+  }
+  return (
+    <SelectField
+      key={`encoding ${encoding}`}
+      name="encoding"
+      label="Encoding of the file"
+      value={encoding}
+      options={encodingOptions}
+      onChange={choose}
+    />
   )
 }

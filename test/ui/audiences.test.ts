@@ -237,6 +237,52 @@ t.test('a file of Excel is read as Windows-1252, and the preview says what its i
   t.same(dashboard.faults, [])
 })
 
+t.test('the user says which encoding a file has that Posthorn cannot find', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  await dashboard.open(`/audiences/${id}/import`)
+  const cells = [Buffer.from('email,first_name\na@b.test,'), Buffer.from([0xc8, 0xe2, 0xe0, 0xed])]
+  await page
+    .getByLabel('CSV file')
+    .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.concat(cells) })
+  await page.getByRole('button', { name: 'Read the file' }).click()
+  await page.getByText('cannot be read in this encoding').waitFor()
+  await expectEqual(t, () => page.getByLabel('Encoding of the file').inputValue(), 'utf-8')
+  await page.getByLabel('Encoding of the file').selectOption('windows-1251')
+  await page.getByRole('cell', { name: 'Иван' }).waitFor()
+  await page.getByText('is read as Windows-1251 (Cyrillic): see below').waitFor()
+  await expectPresentable(t, dashboard, 'a file in another encoding')
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.equal(await readFigure(page, 'fact', 'Read as'), 'Windows-1251 (Cyrillic)')
+  t.same(await app.rows('select first_name from contacts'), [{ first_name: 'Иван' }])
+  t.same(dashboard.faults, [])
+})
+
+t.test('the user is asked about addresses that lines which were not checked may have', { skip }, async (t) => {
+  const { app, dashboard } = await openWorld(t)
+  const { page } = dashboard
+  const { id } = (await app.rest('POST', '/v1/audiences', { body: { name: 'Readers' } })).json<{ id: string }>()
+  await dashboard.open(`/audiences/${id}`)
+  await page.getByRole('link', { name: 'Import' }).click()
+  const buffer = Buffer.from(`email\n${'a@b.test\n'.repeat(25_000)}eve@gmial.com\nfay@gmial.com\n`)
+  await page.getByLabel('CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer })
+  await page.getByRole('button', { name: 'Read the file' }).click()
+  await page.getByText('The first 25,000 lines were checked.').waitFor()
+  const choice = page.getByLabel('0 addresses with a misspelled domain, so far')
+  t.equal(await choice.isChecked(), true)
+  await choice.uncheck()
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  t.equal(await readFigure(page, 'fact', 'Left out'), '0')
+  t.same(await app.rows("select email from contacts where email like '%gmial%' order by email"), [
+    { email: 'eve@gmial.com' },
+    { email: 'fay@gmial.com' },
+  ])
+  t.same(dashboard.faults, [])
+})
+
 t.test('nothing is imported after a look that has failed, until one succeeds', { skip }, async (t) => {
   const { app, dashboard } = await openWorld(t)
   const { page } = dashboard

@@ -79,6 +79,13 @@ t.test('a short list is imported at once, a long one with its progress', { skip 
   t.pass('a refused value is text')
   await expectPresentable(t, dashboard, 'the report')
 
+  const excel = Buffer.from('email;reason\nj@b.test;\nJörg;\nJürgen;\n', 'latin1')
+  await page.getByLabel('CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: excel })
+  await page.getByRole('button', { name: 'Import the file' }).click()
+  await page.getByText('Windows-1252 (Western Europe)').waitFor()
+  const refused = page.getByRole('table', { name: 'Refused lines' }).locator('tbody tr')
+  await expectMatch(t, () => refused.textContent(), /not a mail address.*2.*lines 3, 4.*Jörg/)
+
   const lines = Array.from({ length: 1_200 }, (_, at) => `user${at}@c.test`)
   await importFile(page, ['email', ...lines, 'wrong', ''].join('\n'))
   await page.getByRole('heading', { name: 'Import of suppressed addresses' }).waitFor()

@@ -8,6 +8,7 @@
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
+import { detectEncoding, type TextEncoding } from '../../base/platform/csv/encoding.js'
 import { noRefusedLines } from '../../base/platform/csv/refused-lines.js'
 import type { CsvBytes, CsvRow } from '../../base/platform/csv/rows.js'
 import {
@@ -37,6 +38,7 @@ interface SuppressionImport {
   readonly workspaceId: string
   /** The reason for lines that have none. */
   readonly reason: SuppressionReason
+  readonly encoding: TextEncoding
 }
 
 interface ImportDeps {
@@ -47,13 +49,20 @@ interface ImportDeps {
   readonly clock: Clock
 }
 
-/** Resolves to the number of data rows. Rejects with a Refusal for a file that cannot be imported. */
-export function countSuppressionRows(file: Buffer): Promise<number> {
-  return countRows(file, header)
+/**
+ * Resolves to the number of data rows, and to the encoding, which the bytes decide unless it is given. Rejects with a
+ * Refusal for a file that cannot be imported.
+ */
+export async function measureSuppressionFile(
+  file: Buffer,
+  given?: TextEncoding,
+): Promise<{ readonly total: number; readonly encoding: TextEncoding }> {
+  const encoding = given ?? (await detectEncoding(file))
+  return { total: await countRows(file, { ...header, encoding }), encoding }
 }
 
 /**
- * Imports a file that `countSuppressionRows` has accepted. Rejects with the errors of the journal. `noteEnd` returns
+ * Imports a file that `measureSuppressionFile` has accepted. Rejects with the errors of the journal. `noteEnd` returns
  * writes for the last commit of an import that cannot be resumed.
  */
 export function importSuppressions(
@@ -65,11 +74,16 @@ export function importSuppressions(
 ): Promise<SuppressionImportReport> {
   const spec: CsvImport<ProviderColumns, NewSuppression, SuppressionImportReport> = {
     ...header,
+    encoding: request.encoding,
     parseRow: (columns, row) => {
       const line = parseProviderLine(columns, row)
       return isRefusedLine(line) ? { refused: line } : { item: toSuppression(line, columns.provider, request, clock()) }
     },
-    emptyReport: (columns) => ({ provider: columns?.provider ?? 'list', added: 0, known: 0, ...noRefusedLines }),
+    emptyReport: (columns) => ({
+      ...{ provider: columns?.provider ?? 'list', encoding: request.encoding },
+      ...{ added: 0, known: 0 },
+      ...noRefusedLines,
+    }),
     planBatch: async (suppressions, before) => {
       const writes = await addNewSuppressions(read, suppressions)
       const known = before.known + suppressions.length - writes.length
@@ -98,7 +112,7 @@ function columnsRefusal({ line, cells }: CsvRow): Refusal {
 function toSuppression(
   line: ProviderLine,
   provider: SuppressionProvider,
-  { workspaceId, reason }: SuppressionImport,
+  { workspaceId, reason }: Pick<SuppressionImport, 'workspaceId' | 'reason'>,
   now: number,
 ): NewSuppression {
   const why = line.reason ?? reason

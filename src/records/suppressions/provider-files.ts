@@ -11,7 +11,7 @@
  */
 import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
-import { REPLACEMENT_CHARACTER } from '../../base/platform/csv/encoding.js'
+import { REPLACEMENT_CHARACTER, UNREADABLE } from '../../base/platform/csv/encoding.js'
 import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
 import type { CsvRow } from '../../base/platform/csv/rows.js'
 import type { SuppressionProvider, SuppressionReason } from '../../base/storage/tables/content-tables.js'
@@ -120,8 +120,8 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
   })
   const given = cell('email')
   const email = tryParseForeignAddress(given)
-  if (email === null || given.includes(REPLACEMENT_CHARACTER))
-    return refuseLine('email', explainAddress(given, 'is not a mail address, local@domain'), given)
+  if (given.includes(REPLACEMENT_CHARACTER)) return refuseLine('email', UNREADABLE, given)
+  if (email === null) return refuseLine('email', explainAddress(given, 'is not a mail address, local@domain'), given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')

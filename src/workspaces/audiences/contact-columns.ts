@@ -10,7 +10,7 @@ import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress 
 import { Refusal } from '../../base/mail/refusal.js'
 import { explainUnstorable, toStorableJson } from '../../base/mail/storable-text.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
-import { REPLACEMENT_CHARACTER } from '../../base/platform/csv/encoding.js'
+import { REPLACEMENT_CHARACTER, UNREADABLE } from '../../base/platform/csv/encoding.js'
 import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
 import type { CsvRow } from '../../base/platform/csv/rows.js'
 import { isRecord } from '../../base/platform/records.js'
@@ -93,12 +93,10 @@ export function parseContactColumn(name: string, kind: KnownKind | undefined, li
 
 /** Throws a Refusal for a text that cannot be a key of metadata. */
 export function checkKey(key: string, line: number): string {
-  if (
-    key === '__proto__' ||
-    key.length > MAX_KEY_LENGTH ||
-    /\p{Cc}/u.test(key) ||
-    key.includes(REPLACEMENT_CHARACTER)
-  ) {
+  if (key.includes(REPLACEMENT_CHARACTER)) {
+    throw buildHeaderRefusal(line, `has the column ${formatForDisplay(key)}, whose name ${UNREADABLE}`)
+  }
+  if (key === '__proto__' || key.length > MAX_KEY_LENGTH || /\p{Cc}/u.test(key)) {
     throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
   }
   return key
@@ -149,8 +147,7 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
   for (const [at, column] of columns.entries()) {
     const cell = cells[at] ?? ''
     if (cell === '' || column.kind === 'none') continue
-    if (cell.includes(REPLACEMENT_CHARACTER))
-      throw new LineFault(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
+    if (cell.includes(REPLACEMENT_CHARACTER)) throw new LineFault(fieldOf(column), UNREADABLE, cell)
     const fault = explainUnstorable(cell)
     if (fault !== null) throw new LineFault(fieldOf(column), fault, cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
@@ -233,7 +230,9 @@ function parseName(field: string, text: string): string {
   return text
 }
 
+/** Refuses a text that is far too long before it is parsed, because parsing a long one blocks others. */
 function parseMetadata(text: string): Metadata {
+  if (Buffer.byteLength(text) > MAX_METADATA_TEXT) throw new LineFault('metadata', METADATA_TEXT_TOO_LARGE, null)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -262,8 +261,12 @@ function checkMetadataSize(metadata: Metadata): void {
   if (isMetadataTooLarge(metadata)) throw new LineFault('metadata', METADATA_TOO_LARGE, null)
 }
 
+/** Bytes of a cell with metadata. Blanks and escapes make it longer than the JSON that is stored. */
+const MAX_METADATA_TEXT = 4 * MAX_METADATA
+const METADATA_TEXT_TOO_LARGE = `is longer than ${MAX_METADATA_TEXT} bytes, and its JSON may have ${MAX_METADATA}`
+
 export const METADATA_TOO_LARGE = `is more than ${MAX_METADATA} bytes of JSON`
 
-export function isMetadataTooLarge(metadata: Metadata): boolean {
+function isMetadataTooLarge(metadata: Metadata): boolean {
   return Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA
 }

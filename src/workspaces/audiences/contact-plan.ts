@@ -1,21 +1,24 @@
 /**
  * Plans the import of some lines of a file, from the present contacts of the audience. The plan has contacts to
- * insert, and changes that miss if the contact has changed.
+ * insert, and changes that miss if the contact has changed. It lets others have their turn after some kilobytes of
+ * metadata, because a few hundred contacts may have megabytes of it.
  */
 import type { RefusedLine, RefusedSummary } from '../../base/platform/csv/refused-lines.js'
 import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
-import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
+import { type ContactLine, METADATA_TOO_LARGE } from './contact-columns.js'
 import {
   type Contact,
   type ContactFields,
   findContactsInAudience,
   insertContact,
-  type Metadata,
+  MAX_METADATA,
   newContactOf,
 } from './contacts.js'
+import type { EarlierLines } from './earlier-lines.js'
 
 export interface PlannedLine {
   /** The number of the line in the file. */
@@ -23,9 +26,9 @@ export interface PlannedLine {
   readonly line: ContactLine
 }
 
-type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary | keyof HintSummary | 'left_out'>
+type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary | keyof HintSummary | 'left_out' | 'encoding'>
 
-interface PlanContext {
+export interface PlanContext {
   readonly read: Read
   readonly workspaceId: string
   readonly audienceId: string
@@ -42,6 +45,11 @@ interface PlannedContact {
   after: Contact
 }
 
+/** Contacts that one read fetches. With metadata they may have most of a megabyte. */
+const READ_CONTACTS = 50
+/** Characters of stored metadata that are parsed and compared before others have their turn. */
+const STEP_METADATA = 65_536
+
 export class ContactPlan {
   readonly refusedLines: RefusedLine[] = []
   private readonly context: PlanContext
@@ -51,8 +59,14 @@ export class ContactPlan {
   private updated = 0
   private unchanged = 0
   private stillUnsubscribed = 0
+  /** Characters of metadata since others had their turn. */
+  private walked = 0
 
-  constructor(about: PlanContext) {
+  /** `earlier` has lines of which the database does not have the changes. */
+  constructor(
+    about: PlanContext,
+    private readonly earlier: EarlierLines | null = null,
+  ) {
     this.context = about
   }
 
@@ -67,28 +81,49 @@ export class ContactPlan {
 
   /** Adds up to a few hundred lines. */
   async addLines(lines: readonly PlannedLine[]): Promise<void> {
-    const keys = new Set(lines.map(({ line: { email } }) => email.toLowerCase()))
-    await this.readExisting([...keys].filter((key) => !this.plannedContacts.has(key)))
-    for (const { lineNumber, line } of lines) this.addLine(lineNumber, line)
+    for (let at = 0; at < lines.length; at += READ_CONTACTS) await this.addPortion(lines.slice(at, at + READ_CONTACTS))
   }
 
-  private addLine(at: number, line: ContactLine): void {
+  private async addPortion(lines: readonly PlannedLine[]): Promise<void> {
+    await this.readContacts(lines)
+    for (const { lineNumber, line } of lines) {
+      const planned = this.addLine(lineNumber, line)
+      if (line.metadata === undefined) continue
+      await this.spend(planned?.after.metadata.length ?? MAX_METADATA)
+    }
+  }
+
+  /** Lets others have their turn after some characters. */
+  private async spend(characters: number): Promise<void> {
+    this.walked += characters
+    if (this.walked < STEP_METADATA) return
+    this.walked = 0
+    await waitForStep()
+  }
+
+  /** Returns null if the line is refused. */
+  private addLine(at: number, line: ContactLine): PlannedContact | null {
     const key = line.email.toLowerCase()
     const planned = this.plannedContacts.get(key) ?? null
     const from = planned?.after ?? newContactOf({ ...this.context, email: line.email })
     const change = this.buildChange(from, line, planned === null)
     if (change === null) {
       this.refusedLines.push({ line: at, field: 'metadata', reason: METADATA_TOO_LARGE, value: null })
-      return
+      return null
     }
     const after = { ...from, ...change }
+    this.earlier?.add(line, after.subscribed)
     if (planned === null) {
-      this.plannedContacts.set(key, { before: null, after })
+      const added = { before: null, after }
+      this.plannedContacts.set(key, added)
       this.added += 1
-    } else if (isDifferent(from, after)) {
+      return added
+    }
+    if (isDifferent(from, after)) {
       planned.after = { ...after, updated_at: this.context.now }
       this.updated += 1
     } else this.unchanged += 1
+    return planned
   }
 
   toWrites(): readonly Write[] {
@@ -98,10 +133,22 @@ export class ContactPlan {
     })
   }
 
-  private async readExisting(keys: readonly string[]): Promise<void> {
+  /** Reads the contacts of the lines as earlier lines have left them. */
+  private async readContacts(lines: readonly PlannedLine[]): Promise<void> {
     const { read, workspaceId, audienceId } = this.context
+    const emails = new Map(lines.map(({ line: { email } }) => [email.toLowerCase(), email]))
+    const keys = [...emails.keys()].filter((key) => !this.plannedContacts.has(key))
     for (const before of await findContactsInAudience(read, workspaceId, audienceId, keys)) {
-      this.plannedContacts.set(before.email_key, { before, after: before })
+      const isPlanned = this.earlier?.has(before.email_key) === true
+      this.plannedContacts.set(before.email_key, { before, after: this.earlier?.applyTo(before) ?? before })
+      if (isPlanned) await this.spend(before.metadata.length)
+    }
+    for (const [key, email] of emails) {
+      if (this.earlier?.has(key) !== true || this.plannedContacts.has(key)) continue
+      this.plannedContacts.set(key, {
+        before: null,
+        after: this.earlier.applyTo(newContactOf({ ...this.context, email })),
+      })
     }
   }
 
@@ -110,8 +157,8 @@ export class ContactPlan {
     const { first_name = from.first_name, last_name = from.last_name, metadata } = line
     const names = { first_name, last_name, subscribed: this.decideSubscribed(from, line, isNew) }
     if (metadata === undefined) return names
-    const merged: Metadata = { ...parseJson(from.metadata), ...metadata }
-    return isMetadataTooLarge(merged) ? null : { ...names, metadata: toJson(merged) }
+    const merged = toJson({ ...parseJson(from.metadata), ...metadata })
+    return Buffer.byteLength(merged) > MAX_METADATA ? null : { ...names, metadata: merged }
   }
 
   private decideSubscribed(from: Contact, { subscribed, withoutConsent }: ContactLine, isNew: boolean): 0 | 1 {

@@ -68,7 +68,7 @@ export async function importContacts(
       const line = parseContactLine(columns, row)
       return isRefusedContactLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
     },
-    emptyReport: () => emptyReport,
+    emptyReport: () => emptyReportOf(request.layout.encoding),
     planBatch: (lines, before) => planBatch(planning, request, lines, before),
     isConflict: (error) => error instanceof WriteConflict || error instanceof ConstraintViolated,
   }
@@ -76,10 +76,13 @@ export async function importContacts(
 }
 
 /** The report on no line. */
-export const emptyReport: ContactImportReport = {
-  ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0, left_out: 0 },
-  ...noRefusedLines,
-  ...noHints,
+export function emptyReportOf(encoding: ContactLayout['encoding']): ContactImportReport {
+  return {
+    encoding,
+    ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0, left_out: 0 },
+    ...noRefusedLines,
+    ...noHints,
+  }
 }
 
 async function planBatch(
@@ -99,6 +102,7 @@ async function planBatch(
     hints.map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
   )
   const report = {
+    ...before,
     ...addCounts(before, plan),
     left_out: before.left_out + lines.length - kept.length,
     ...addHints(before, shown),
@@ -106,10 +110,10 @@ async function planBatch(
   return { report, writes: [...stays, ...contacts] }
 }
 
-function addCounts(
+export function addCounts(
   before: ContactImportReport,
   { counts, refusedLines }: ContactPlan,
-): Omit<ContactImportReport, keyof HintSummary | 'left_out'> {
+): Omit<ContactImportReport, keyof HintSummary | 'left_out' | 'encoding'> {
   return {
     added: before.added + counts.added,
     updated: before.updated + counts.updated,

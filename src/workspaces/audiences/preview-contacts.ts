@@ -13,8 +13,9 @@ import type { AddressHint, ContactImportReport, ContactLayout } from '../../base
 import { addHints, createHintFinder, type FindHints } from './address-hints.js'
 import { type ContactColumn, isRefusedContactLine, parseContactLine } from './contact-columns.js'
 import { type SuggestedField, suggestFields, toHeader } from './contact-layout.js'
-import type { ContactPlan, PlannedLine } from './contact-plan.js'
-import { emptyReport } from './import-contacts.js'
+import { ContactPlan, type PlanContext, type PlannedLine } from './contact-plan.js'
+import { EarlierLines } from './earlier-lines.js'
+import { addCounts, emptyReportOf } from './import-contacts.js'
 
 /** Rows that a preview shows. */
 export const MAX_SHOWN = 10
@@ -22,9 +23,13 @@ export const MAX_SHOWN = 10
 export const MAX_CHECKED = 25_000
 /** Cells of the lines that it checks. Wide files have fewer lines checked. */
 export const MAX_CHECKED_CELLS = 250_000
+/** Characters of these cells. What the lines say is held until the preview is made. */
+export const MAX_CHECKED_TEXT = 8 * 1_048_576
 /** Rows and cells that are checked before others have their turn: a few kilobytes of a file may have thousands. */
 const STEP_ROWS = 250
 const STEP_CELLS = 2_500
+/** Characters that are checked before others have their turn: a few rows may have a megabyte. */
+const STEP_TEXT = 65_536
 /** Characters of a cell that it shows. */
 const MAX_CELL = 200
 
@@ -37,7 +42,6 @@ interface PreviewColumn extends SuggestedField {
 export interface ContactPreview extends ContactImportReport {
   readonly hasHeader: boolean
   readonly delimiter: CsvDelimiter
-  readonly encoding: ContactLayout['encoding']
   readonly columns: readonly PreviewColumn[]
   readonly rows: readonly { readonly line: number; readonly cells: readonly string[] }[]
   /** Data rows of the file. */
@@ -47,20 +51,24 @@ export interface ContactPreview extends ContactImportReport {
   readonly problem: string | null
 }
 
-/** If `hasHeader` is null, the first row is data if it has an address. */
-type PreviewLayout = Omit<ContactLayout, 'hasHeader' | 'encoding'> & { readonly hasHeader: boolean | null }
+interface PreviewLayout extends Omit<ContactLayout, 'hasHeader' | 'encoding'> {
+  /** If it is null, the first row is data if it has an address. */
+  readonly hasHeader: boolean | null
+  /** If it is null, the bytes decide. */
+  readonly encoding: ContactLayout['encoding'] | null
+}
 
 interface PreviewRequest {
   readonly layout: PreviewLayout
   readonly leaveOut: readonly AddressHint['hint'][]
-  /** Plans what the import would do. Its writes are not used. */
-  readonly plan: ContactPlan
+  /** Of the import that the preview stands for. */
+  readonly about: PlanContext
 }
 
 /** Rejects with a Refusal for a file that is not CSV. */
 export async function previewContacts(file: Buffer, request: PreviewRequest): Promise<ContactPreview> {
   refuseWorkbook(file)
-  const encoding = await detectEncoding(file)
+  const encoding = request.layout.encoding ?? (await detectEncoding(file))
   const delimiter = request.layout.delimiter ?? detectDelimiter(file, encoding)
   const layout = { ...request.layout, delimiter, encoding }
   const findHints = await createHintFinder()
@@ -78,11 +86,11 @@ export async function previewContacts(file: Buffer, request: PreviewRequest): Pr
   }
   if (reader === null) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
   await reader.check()
-  return { ...reader.summarize(), delimiter, encoding }
+  return { ...reader.summarize(), delimiter }
 }
 
 type ReaderRequest = Omit<PreviewRequest, 'layout'> & {
-  readonly layout: Omit<ContactLayout, 'hasHeader'> & { readonly hasHeader: boolean | null }
+  readonly layout: Omit<ContactLayout, 'hasHeader'> & Pick<PreviewLayout, 'hasHeader'>
 }
 
 class PreviewReader {
@@ -98,7 +106,10 @@ class PreviewReader {
   private readonly stepRows: number
   /** Rows that wait for their check. */
   private waiting: CsvRow[] = []
-  private report: ContactImportReport = emptyReport
+  private waitingText = 0
+  private checkedText = 0
+  private readonly earlier = new EarlierLines()
+  private report: ContactImportReport
 
   constructor(
     private readonly request: ReaderRequest,
@@ -106,6 +117,7 @@ class PreviewReader {
     private readonly findHints: FindHints,
   ) {
     const { layout } = request
+    this.report = emptyReportOf(layout.encoding)
     this.hasHeader = layout.hasHeader ?? !first.cells.some(isAddress)
     this.columns = suggestColumns(first, layout.columns, this.hasHeader)
     this.maxChecked = Math.min(MAX_CHECKED, Math.floor(MAX_CHECKED_CELLS / this.columns.length))
@@ -125,18 +137,22 @@ class PreviewReader {
     if (this.isFull || this.count === 0 || row.cells.every((cell) => cell === '')) return
     if (this.rows.length < MAX_SHOWN) this.rows.push(row)
     if (this.parsed === null) return
+    const text = row.cells.reduce((sum, cell) => sum + cell.length, 0)
     this.checked += 1
+    this.checkedText += text
+    this.waitingText += text
     this.waiting.push(row)
   }
 
   /** True if so many rows wait that others should have their turn. */
   get isStepDone(): boolean {
-    return this.waiting.length >= this.stepRows
+    return this.waiting.length >= this.stepRows || this.waitingText >= STEP_TEXT
   }
 
   /** True if the rest of the file is only counted. */
   private get isFull(): boolean {
-    return this.parsed === null ? this.rows.length >= MAX_SHOWN : this.checked >= this.maxChecked
+    if (this.parsed === null) return this.rows.length >= MAX_SHOWN
+    return this.checked >= this.maxChecked || this.checkedText >= MAX_CHECKED_TEXT
   }
 
   /** Checks the rows that wait. */
@@ -144,6 +160,7 @@ class PreviewReader {
     const { parsed, waiting: rows, report } = this
     if (parsed === null || rows.length === 0) return
     this.waiting = []
+    this.waitingText = 0
     const refused: RefusedLine[] = []
     const lines: PlannedLine[] = []
     for (const row of rows) {
@@ -157,17 +174,16 @@ class PreviewReader {
   }
 
   private async plan(lines: readonly PlannedLine[]): Promise<void> {
-    const { plan, leaveOut } = this.request
+    const { about, leaveOut } = this.request
+    const plan = new ContactPlan(about, this.earlier)
     const hinted = lines.map((line) => ({ ...line, hints: this.findHints(line.line.email) }))
     const kept = hinted.filter(({ hints }) => !hints.some(({ hint }) => leaveOut.includes(hint)))
-    const refusedBefore = plan.refusedLines.length
     await plan.addLines(kept)
     const { report } = this
     this.report = {
       ...report,
-      ...plan.counts,
+      ...addCounts(report, plan),
       left_out: report.left_out + hinted.length - kept.length,
-      ...addRefusedLines(report, plan.refusedLines.slice(refusedBefore)),
       ...addHints(
         report,
         hinted.flatMap(({ lineNumber, line: { email }, hints }) =>
@@ -177,7 +193,7 @@ class PreviewReader {
     }
   }
 
-  summarize(): Omit<ContactPreview, 'delimiter' | 'encoding'> {
+  summarize(): Omit<ContactPreview, 'delimiter'> {
     const rows = this.rows.map(({ line, cells }) => ({ line, cells: cells.map((cell) => cell.slice(0, MAX_CELL)) }))
     const { hasHeader, columns, count: total, checked, problem } = this
     return { hasHeader, columns, rows, total, checked, problem, ...this.report }

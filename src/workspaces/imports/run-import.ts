@@ -1,6 +1,7 @@
 /** Runs one import from its present row to its end. The audiences and the suppressions import the rows. */
 
 import type { Clock } from '../../base/platform/clock.js'
+import { noRefusedLines } from '../../base/platform/csv/refused-lines.js'
 import type { ImportJournal } from '../../base/storage/db/csv-import.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Commit, Write } from '../../base/storage/db/write.js'
@@ -11,7 +12,7 @@ import type {
   SuppressionImportReport,
 } from '../../base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../records/suppressions/import-suppressions.js'
-import { importContacts } from '../audiences/import-contacts.js'
+import { emptyReportOf, importContacts } from '../audiences/import-contacts.js'
 import { recordSuppressionImport } from './direct-import.js'
 import { readImportFile } from './import-file.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
@@ -54,11 +55,17 @@ async function importRows(
   const workspaceId = row.workspace_id
   const file = readImportFile(deps.read, { id: row.id, workspaceId })
   if (options.kind === 'contacts') {
-    const journal = createJournal(deps, row, signal, isContactReport)
+    const journal = createJournal(deps, row, signal, (report) => {
+      if (isSuppressionReport(report)) throw foreignReport(row)
+      return { ...emptyReportOf(options.layout.encoding), ...report }
+    })
     await importContacts(deps, { ...options, workspaceId }, file, journal)
     return () => []
   }
-  const journal = createJournal(deps, row, signal, isSuppressionReport)
+  const journal = createJournal(deps, row, signal, (report) => {
+    if (!isSuppressionReport(report)) throw foreignReport(row)
+    return { ...{ encoding: options.encoding }, ...noRefusedLines, ...report }
+  })
   const report = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   return (at) => recordSuppressionImport({ workspaceId, actor: options.actor, at }, report)
 }
@@ -69,20 +76,21 @@ function isSuppressionReport(report: StoredReport): report is SuppressionImportR
   return 'provider' in report
 }
 
-function isContactReport(report: StoredReport): report is ContactImportReport {
-  return !isSuppressionReport(report)
+function foreignReport({ id }: ImportRow): Error {
+  return new Error(`the report of import ${id} has the fields of another kind of import`)
 }
 
+/** `complete` adds the fields that the report lacks if an earlier version has begun the import. */
 function createJournal<Report extends StoredReport>(
   { read }: ImportDeps,
   row: ImportRow,
   signal: AbortSignal,
-  isOfKind: (report: StoredReport) => report is Report,
+  complete: (report: StoredReport) => Report,
 ): ImportJournal<Report> {
   const importRef = { id: row.id, workspaceId: row.workspace_id }
   let from = row.done
   return {
-    resumeFrom: readProgress(row, isOfKind),
+    resumeFrom: row.report === null ? null : { rows: row.done, report: complete(parseJson(row.report)) },
     recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
     assertMayContinue: async () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
@@ -91,14 +99,4 @@ function createJournal<Report extends StoredReport>(
       from = now.done
     },
   }
-}
-
-function readProgress<Report extends StoredReport>(
-  { id, done, report: json }: ImportRow,
-  isOfKind: (report: StoredReport) => report is Report,
-): ImportJournal<Report>['resumeFrom'] {
-  if (json === null) return null
-  const report = parseJson(json)
-  if (!isOfKind(report)) throw new Error(`the report of import ${id} has the fields of another kind of import`)
-  return { rows: done, report }
 }

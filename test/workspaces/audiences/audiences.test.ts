@@ -111,7 +111,9 @@ t.test('an invalid contact is refused by its line number, its field and the rule
     [['a@b.test', '', '', '{"__proto__":1}'], 'metadata', /object/],
     [['a@b.test', '', '', '{"a":'], 'metadata', /object/],
     [['a@b.test', '', '', nested(32)], 'metadata', /31 levels/],
-    [['a@b.test', '', '', nested(50_000)], 'metadata', /31 levels/],
+    [['a@b.test', '', '', nested(10_000)], 'metadata', /31 levels/],
+    [['a@b.test', '', '', nested(50_000)], 'metadata', /longer than 65536 bytes/],
+    [['a@b.test', '', '', `{${' '.repeat(65_536)}}`], 'metadata', /longer than 65536 bytes/],
     [['a@b.test', '', '', '{"a":["b\\u0000"]}'], 'metadata', /NUL/],
     [['a@b.test', '', '', '{"a\\ud83d":1}'], 'metadata', /surrogate/],
     [['a@b.test', '', '', '', 'x\0'], 'metadata.note', /NUL/],
@@ -120,6 +122,7 @@ t.test('an invalid contact is refused by its line number, its field and the rule
   ]
   for (const [cells, field, reason] of table)
     t.match(read(names, ...cells), { line: 7, field, reason }, cells.join().slice(0, 60))
+  t.match(read(names, 'a@b.test', '', '', `{"a":${' '.repeat(60_000)}1}`), { metadata: { a: 1 } }, 'blanks are no JSON')
   t.match(read(names, 'a@b.test', '', '', nested(31)), { email: 'a@b.test' })
   t.match(read(['email'], 'a@b.test', '', ''), { email: 'a@b.test' }, 'cells without anything are no more')
   fc.assert(

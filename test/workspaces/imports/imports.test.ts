@@ -5,6 +5,7 @@ import { loneNode } from '../../../src/base/storage/db/node-state.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
 import type { ImportOptions, SuppressionImportReport } from '../../../src/base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../../src/records/suppressions/import-suppressions.js'
 import { insertAudience } from '../../../src/workspaces/audiences/audiences.js'
@@ -32,7 +33,12 @@ const workspace = (id: string) => ({
 const audience = { id: 'a', workspace_id: 'ws_1', name: 'A', description: null, created_at: 0, updated_at: 0 }
 const layout = { columns: null, hasHeader: true, delimiter: null, encoding: 'utf-8' } as const
 const contacts: ImportOptions = { kind: 'contacts', audienceId: 'a', resubscribe: false, layout, leaveOut: [] }
-const suppressions: ImportOptions = { kind: 'suppressions', reason: 'manual', actor: { id: 'u', keyId: null } }
+const suppressions: ImportOptions = {
+  kind: 'suppressions',
+  reason: 'manual',
+  encoding: 'utf-8',
+  actor: { id: 'u', keyId: null },
+}
 const lines = (count: number): Buffer =>
   Buffer.from(
     ['email', ...Array.from({ length: count }, (_, n) => (n % 50 === 3 ? 'nobody' : `n${n}@b.test`))].join('\n'),
@@ -106,6 +112,29 @@ t.test('an import that is interrupted after any commit resumes behind it and imp
     await last.start()
     t.equal(await count(database, 'import_chunks'), 0, 'nothing of its file is left')
     if (!isOnPostgres()) t.same(verifyData(file), [])
+  }
+})
+
+t.test('an import that an earlier version has begun continues past its next refused line', async (t) => {
+  for (const [options, counts] of [
+    [contacts, { added: 5, updated: 0, unchanged: 0, still_unsubscribed: 0 }],
+    [suppressions, { provider: 'list', added: 5, known: 0 }],
+  ] as const) {
+    const { database } = await createDatabase(t)
+    const place = await startImport(database, options, 1_200)
+    const report = toJson({ ...counts, refused: 1, refusals: [] })
+    const begun = { sql: 'update imports set done = 200, report = ? where id = ?', parameters: [report, place.id] }
+    await database.commit([begun])
+    const runner = runnerOf(t, database, database.commit)
+    await runner.start()
+    const { status, report: end } = await over(database, place)
+    t.equal(status, 'completed')
+    t.match(JSON.parse(end ?? ''), {
+      ...{ added: 985, refused: 21, encoding: 'utf-8' },
+      refusal_reasons: [{ field: 'email', count: 20 }],
+      ...(options.kind === 'contacts' ? { left_out: 0, hinted: { typo: 0 } } : { known: 0 }),
+    })
+    t.same(runner.errors, [])
   }
 })
 
@@ -220,7 +249,7 @@ t.test('an import within its request ends with its workspace too', async (t) => 
   }
   const deps = { read, commit: closing, clock: () => 1 }
   const journal = createDirectJournal<SuppressionImportReport>(read, 'ws_1')
-  const target = { workspaceId: 'ws_1', reason: 'manual' } as const
+  const target = { workspaceId: 'ws_1', reason: 'manual', encoding: 'utf-8' } as const
   await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
   t.equal(await count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
 })

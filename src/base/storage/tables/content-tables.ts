@@ -137,6 +137,7 @@ export type ImportOptions =
   | {
       readonly kind: 'suppressions'
       readonly reason: SuppressionReason
+      readonly encoding: TextEncoding
       readonly actor: { readonly id: string; readonly keyId: string | null }
     }
 
@@ -179,6 +180,8 @@ export interface HintSummary {
 }
 
 export interface ContactImportReport extends RefusedSummary, HintSummary {
+  /** How the bytes of the file were read. */
+  readonly encoding: TextEncoding
   readonly added: number
   readonly updated: number
   /** Lines that say what is stored already. */
@@ -193,6 +196,8 @@ export interface ContactImportReport extends RefusedSummary, HintSummary {
 export type SuppressionProvider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
 
 export interface SuppressionImportReport extends RefusedSummary {
+  /** How the bytes of the file were read. */
+  readonly encoding: TextEncoding
   readonly provider: SuppressionProvider
   readonly added: number
   /** Addresses that were on the list already. */

@@ -8,7 +8,7 @@ import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { SuppressionImportReport, SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
+import { importSuppressions, measureSuppressionFile } from '../../../records/suppressions/import-suppressions.js'
 import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
 import {
   findSuppression,
@@ -123,12 +123,12 @@ export async function importFile({ words, options, database, clock, openInput }:
   const file = await readFile(name === '-' ? openInput() : createReadStream(name)).catch((error: unknown) => {
     throw explainClosedFile(error, `posthorn suppression import - < ${quoteForShell(name)}`)
   })
-  await countSuppressionRows(file)
+  const { encoding } = await measureSuppressionFile(file)
   const { read, commit } = await database()
   const workspaceId = await chooseList(read, options)
   const report = await importSuppressions(
     { read, commit, clock },
-    { workspaceId, reason },
+    { workspaceId, reason, encoding },
     file,
     createDirectJournal(read, workspaceId),
     (result) => recordSuppressionImport({ workspaceId, actor: operatorActor, at: clock() }, result),

@@ -48,7 +48,7 @@ function importRoute(deps: ImportRouteDeps): Route {
       await check()
       const given = toLayout(layoutQuery)
       const plan = async (bytes: Buffer) => {
-        const layout = { ...given, encoding: await detectEncoding(bytes) }
+        const layout = { ...given, encoding: given.encoding ?? (await detectEncoding(bytes)) }
         const request = { audienceId, resubscribe, layout, leaveOut }
         return {
           total: await countContactRows(bytes, layout),

@@ -1,10 +1,11 @@
 /** The fields of a request that say how a file of contacts is read. */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
+import type { TextEncoding } from '../../../base/platform/csv/encoding.js'
 import type { CsvDelimiter } from '../../../base/platform/csv/rows.js'
 import type { ContactLayout } from '../../../base/storage/tables/content-tables.js'
 import { contactFields, isContactField } from '../../../workspaces/audiences/contact-layout.js'
-import { hintKind } from '../imports/imports.js'
+import { encodingField, hintKind } from '../imports/imports.js'
 
 const booleanText = z.enum(['true', 'false'], 'allowed: true, false')
 
@@ -77,16 +78,25 @@ export const layoutFields = {
   delimiter: delimiterName.optional().meta({
     description: 'What separates the cells. Without it, the first line decides.',
   }),
+  encoding: encodingField,
 }
 
 interface LayoutQuery {
   readonly columns?: readonly (string | null)[] | undefined
   readonly header?: 'true' | 'false' | undefined
   readonly delimiter?: z.output<typeof delimiterName> | undefined
+  readonly encoding?: TextEncoding | undefined
+}
+
+interface LooseLayout extends Pick<ContactLayout, 'columns' | 'delimiter'> {
+  /** Null if the first line decides. */
+  readonly hasHeader: boolean | null
+  /** Null if the bytes decide. */
+  readonly encoding: TextEncoding | null
 }
 
 /** Throws a Refusal if the columns have neither fields nor names. */
-export function toLayout(query: LayoutQuery): Omit<ContactLayout, 'encoding'> {
+export function toLayout(query: LayoutQuery): LooseLayout & Pick<ContactLayout, 'hasHeader'> {
   const hasHeader = query.header !== 'false'
   if (!hasHeader && query.columns === undefined) {
     const rule = 'columns: is required if the file has no line with the names of the columns'
@@ -96,14 +106,11 @@ export function toLayout(query: LayoutQuery): Omit<ContactLayout, 'encoding'> {
 }
 
 /** The same for a preview, which finds the names by itself. */
-export function toLooseLayout({
-  columns,
-  header,
-  delimiter,
-}: LayoutQuery): Omit<ContactLayout, 'hasHeader' | 'encoding'> & { readonly hasHeader: boolean | null } {
+export function toLooseLayout({ columns, header, delimiter, encoding }: LayoutQuery): LooseLayout {
   return {
     columns: columns ?? null,
     hasHeader: header === undefined ? null : header === 'true',
     delimiter: delimiter === undefined ? null : delimiters[delimiter],
+    encoding: encoding ?? null,
   }
 }

@@ -4,18 +4,18 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { OwnerTurns } from '../../../base/platform/owner-turns.js'
 import type { WorkspaceDirectory } from '../../../workspaces/accounts/workspace/workspace-directory.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
-import { ContactPlan } from '../../../workspaces/audiences/contact-plan.js'
 import {
   type ContactPreview,
   MAX_CHECKED,
   MAX_CHECKED_CELLS,
+  MAX_CHECKED_TEXT,
   MAX_SHOWN,
   previewContacts,
 } from '../../../workspaces/audiences/preview-contacts.js'
 import { json } from '../http/answer.js'
 import { withFileInMemory } from '../http/input/file-in-memory.js'
 import { type Route, uploadRoute } from '../http/route/route.js'
-import { contactCounts, hintFields, refusedLineFields, toReasons } from '../imports/imports.js'
+import { contactCounts, hintFields, readAs, refusedLineFields, toReasons } from '../imports/imports.js'
 import { type ImportRouteDeps, importFileLimit } from '../imports/run-file-import.js'
 import { choiceFields, delimiterName, layoutFields, nameDelimiter, toLooseLayout } from './import-layout.js'
 
@@ -41,9 +41,7 @@ const preview = z
   .strictObject({
     header: z.boolean(),
     delimiter: delimiterName.meta({ example: 'comma' }),
-    encoding: z
-      .enum(['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'])
-      .meta({ description: 'How the bytes of the file are read.', example: 'utf-8' }),
+    encoding: readAs,
     columns: z.array(column),
     rows: z
       .array(z.strictObject({ line: z.int(), cells: z.array(z.string()) }))
@@ -52,7 +50,7 @@ const preview = z
     checked: z.int().meta({
       description:
         `Lines to which the rest belongs: at most the first ${MAX_CHECKED}, and fewer if they have more than ` +
-        `${MAX_CHECKED_CELLS} cells.`,
+        `${MAX_CHECKED_CELLS} cells or ${MAX_CHECKED_TEXT} characters.`,
       example: 998,
     }),
     problem: z
@@ -108,9 +106,7 @@ export function previewRoute({ read, clock, files, workspaces }: PreviewRouteDep
       const about = { read, workspaceId, audienceId, resubscribe, now: clock() }
       // The file is complete before it waits, so that a slow client holds no turn.
       const found = await withFileInMemory(file, files, workspaceId, (bytes) =>
-        turns.run(workspaces.ownerOf(workspaceId), () =>
-          previewContacts(bytes, { layout, leaveOut, plan: new ContactPlan(about) }),
-        ),
+        turns.run(workspaces.ownerOf(workspaceId), () => previewContacts(bytes, { layout, leaveOut, about })),
       )
       return json(200, toResource(found))
     },

@@ -1,6 +1,7 @@
 /** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { textEncodings } from '../../../base/platform/csv/encoding.js'
 import {
   MAX_LISTED,
   MAX_REASON_LINES,
@@ -21,6 +22,17 @@ import { json } from '../http/answer.js'
 import { codeOfRefusal } from '../http/error-answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
+
+const encoding = z.enum(textEncodings, `allowed: ${textEncodings.join(', ')}`)
+
+/** The field of a request. */
+export const encodingField = encoding.optional().meta({
+  description:
+    'The encoding of the file. Without it, the byte order mark or the characters decide between UTF-8, UTF-16 and ' +
+    'Windows-1252.',
+})
+
+export const readAs = encoding.meta({ description: 'How the bytes of the file are read.', example: 'utf-8' })
 
 const reasonFields = z.strictObject({
   field: z.string().nullable(),
@@ -88,6 +100,7 @@ export const contactCounts = {
 
 export const contactReport = z
   .strictObject({
+    encoding: readAs,
     ...contactCounts,
     ...refusedLineFields,
     ...hintFields,
@@ -99,6 +112,7 @@ export const suppressionReport = z
     provider: z
       .enum(['postmark', 'sendgrid', 'mailgun', 'ses', 'list'])
       .meta({ description: 'The provider whose columns the file has; `list`: none of them.' }),
+    encoding: readAs,
     added: z.int(),
     known: z.int().meta({ description: 'Already on the list, where they keep their first reason.' }),
     ...refusedLineFields,
@@ -159,14 +173,16 @@ function toImportResource(row: ImportRow): z.output<typeof importResource> {
   }
 }
 
+const earlierFields = { encoding: 'utf-8' } as const
+
 function toReportResource(
   report: ContactImportReport | SuppressionImportReport,
 ): z.output<typeof contactReport> | z.output<typeof suppressionReport> {
   const refusals = [...report.refusals]
-  // A report of an earlier version has no reasons and no hints.
+  // A report of an earlier version has no reasons, no hints and no encoding.
   const refusal_reasons = toReasons({ ...noRefusedLines, ...report })
-  if ('provider' in report) return { ...report, refusals, refusal_reasons }
-  const whole = { ...noHints, ...report }
+  if ('provider' in report) return { ...earlierFields, ...report, refusals, refusal_reasons }
+  const whole = { ...earlierFields, ...noHints, ...report }
   return { ...whole, refusals, refusal_reasons, hints: [...whole.hints] }
 }
 

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { MAX_ROWS } from '../../../base/storage/db/csv-import.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionImportReport } from '../../../base/storage/tables/content-tables.js'
-import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
+import { importSuppressions, measureSuppressionFile } from '../../../records/suppressions/import-suppressions.js'
 import { suppressionReasons } from '../../../records/suppressions/suppressions.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { recordSuppressionImport } from '../../../workspaces/imports/direct-import.js'
 import { type Route, uploadRoute } from '../http/route/route.js'
-import { suppressionReport } from '../imports/imports.js'
+import { encodingField, suppressionReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
 
 const query = z.strictObject({
@@ -16,6 +16,7 @@ const query = z.strictObject({
     .enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
     .default('manual')
     .meta({ description: 'The reason of lines that have none. Default `manual`.' }),
+  encoding: encodingField,
 })
 
 export function suppressionImportRoute(deps: ImportRouteDeps): Route {
@@ -34,18 +35,22 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
     },
     answers: { 200: { description: 'The result for the lines.', schema: suppressionReport }, 202: acceptedAnswer },
     refusals: ['payload_too_large'],
-    run: ({ principal, query: { reason }, body: file, now }) => {
+    run: ({ principal, query: { reason, encoding: given }, body: file, now }) => {
       const { workspaceId } = principal
       const actor = actorOf(principal)
       const noteEnd = (report: SuppressionImportReport): readonly Write[] =>
         recordSuppressionImport({ workspaceId, actor, at: now }, report)
       return runFileImport<SuppressionImportReport>(deps, file, {
         workspaceId,
-        plan: async (bytes) => ({
-          total: await countSuppressionRows(bytes),
-          options: { kind: 'suppressions', reason, actor },
-          importRows: (journal) => importSuppressions(deps, { workspaceId, reason }, bytes, journal, noteEnd),
-        }),
+        plan: async (bytes) => {
+          const { total, encoding } = await measureSuppressionFile(bytes, given)
+          return {
+            total,
+            options: { kind: 'suppressions', reason, encoding, actor },
+            importRows: (journal) =>
+              importSuppressions(deps, { workspaceId, reason, encoding }, bytes, journal, noteEnd),
+          }
+        },
         now,
       })
     },

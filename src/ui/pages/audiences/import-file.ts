@@ -16,23 +16,25 @@ export interface Choices {
   readonly fields: readonly (string | null)[] | null
   readonly header: boolean | null
   readonly delimiter: Preview['delimiter'] | null
+  readonly encoding: Preview['encoding'] | null
   readonly resubscribe: boolean
   /** Lines whose address has one of these hints are not imported. */
   readonly leaveOut: readonly Hint[]
 }
 
 export const firstChoices: Choices = {
-  ...{ fields: null, header: null, delimiter: null },
+  ...{ fields: null, header: null, delimiter: null, encoding: null },
   ...{ resubscribe: false, leaveOut: ['typo', 'disposable'] },
 }
 
-function toQuery({ fields, header, delimiter, resubscribe, leaveOut }: Choices) {
+function toQuery({ fields, header, delimiter, encoding, resubscribe, leaveOut }: Choices) {
   return {
     resubscribe: resubscribe ? ('true' as const) : ('false' as const),
     ...(leaveOut.length === 0 ? {} : { leave_out: leaveOut.join(',') }),
     ...(fields === null ? {} : { columns: JSON.stringify(fields) }),
     ...(header === null ? {} : { header: header ? ('true' as const) : ('false' as const) }),
     ...(delimiter === null ? {} : { delimiter }),
+    ...(encoding === null ? {} : { encoding }),
   }
 }
 

@@ -9,6 +9,7 @@ import { readFile } from '../../components/form-values.ts'
 import { HelpLink } from '../../components/help-link.tsx'
 import { Fault } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
+import { RefusedLines } from '../../components/refused-lines.tsx'
 import { Note } from '../../components/values.tsx'
 import { ImportColumns } from './import-columns.tsx'
 import {
@@ -23,7 +24,6 @@ import {
 import { HintChoices } from './import-hints.tsx'
 import { LayoutFields } from './import-layout.tsx'
 import { describeFile, explainNothing, ImportSummary } from './import-summary.tsx'
-import { RefusedLines } from './refused-lines.tsx'
 
 export type { ImportAnswer }
 
@@ -98,9 +98,9 @@ function useLook(audienceId: string): Look {
 }
 
 /** The import reads the file as its preview did, whatever the names of the columns are. */
-function settle(choices: Choices, { columns, header, delimiter }: Preview): Choices {
+function settle(choices: Choices, { columns, header, delimiter, encoding }: Preview): Choices {
   const fields = columns.map(({ field, problem }) => (problem === null ? field : UNDECIDED))
-  return { ...choices, fields, header, delimiter }
+  return { ...choices, fields, header, delimiter, encoding }
 }
 
 interface FileStepProps {

@@ -28,16 +28,22 @@ const words: Readonly<Record<Hint, { readonly one: string; readonly many: string
 /** Rows of the table. */
 const MAX_ROWS = 20
 
+function describeCount(hint: Hint, count: number): string {
+  return `${formatNumber(count)} ${count === 1 ? words[hint].one : words[hint].many}`
+}
+
 interface HintChoicesProps {
   readonly preview: Preview
   readonly leaveOut: readonly Hint[]
   readonly onChange: (leaveOut: readonly Hint[]) => void
 }
 
+/** Offers the choices too if lines that were not checked may have such addresses. */
 export function HintChoices({ preview, leaveOut, onChange }: HintChoicesProps): VNode | null {
-  const { hinted, hints: lines } = preview
-  const found = hints.filter((hint) => hinted[hint] > 0)
-  if (found.length === 0) return null
+  const { hinted, hints: lines, checked, total, problem } = preview
+  const isPartial = problem === null && checked < total
+  const offered = hints.filter((hint) => hinted[hint] > 0 || isPartial)
+  if (offered.length === 0) return null
   return (
     <div class="import-hints">
       <ChoicesField
@@ -47,26 +53,32 @@ export function HintChoices({ preview, leaveOut, onChange }: HintChoicesProps): 
         onChange={(value, isChosen) =>
           onChange(hints.filter((hint) => (hint === value ? isChosen : leaveOut.includes(hint))))
         }
-        options={found.map((hint) => ({
+        options={offered.map((hint) => ({
           value: hint,
-          label: `${formatNumber(hinted[hint])} ${hinted[hint] === 1 ? words[hint].one : words[hint].many}`,
+          label: `${describeCount(hint, hinted[hint])}${isPartial ? ', so far' : ''}`,
           hint: words[hint].why,
         }))}
       />
-      <details class="more">
-        <summary>Show these addresses</summary>
-        <Table
-          caption="Addresses that may not belong on a list"
-          columns={[
-            { title: 'Address', show: ({ email }) => email },
-            { title: 'Line', show: ({ line }) => line },
-            { title: 'Reason', isPlain: true, show: ({ hint }) => words[hint].one },
-            { title: 'Perhaps', show: ({ suggestion }) => suggestion ?? '–' },
-          ]}
-          rows={lines.slice(0, MAX_ROWS)}
-          rowKey={({ line, hint }) => `${line} ${hint}`}
-        />
-      </details>
+      {lines.length === 0 ? null : <HintedLines lines={lines} />}
     </div>
+  )
+}
+
+function HintedLines({ lines }: { readonly lines: Preview['hints'] }): VNode {
+  return (
+    <details class="more">
+      <summary>Show these addresses</summary>
+      <Table
+        caption="Addresses that may not belong on a list"
+        columns={[
+          { title: 'Address', show: ({ email }) => email },
+          { title: 'Line', show: ({ line }) => line },
+          { title: 'Reason', isPlain: true, show: ({ hint }) => words[hint].one },
+          { title: 'Perhaps', show: ({ suggestion }) => suggestion ?? '–' },
+        ]}
+        rows={lines.slice(0, MAX_ROWS)}
+        rowKey={({ line, hint }) => `${line} ${hint}`}
+      />
+    </details>
   )
 }

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { SelectField } from '../../components/fields.tsx'
 import { Form } from '../../components/form.tsx'
+import { encodingOptions } from '../../components/text-encodings.ts'
 import type { Choices, Preview } from './import-file.ts'
 
 interface LayoutFieldsProps {
@@ -17,8 +18,12 @@ const delimiters = [
   { value: 'pipe', label: 'Vertical bar' },
 ] as const
 
-/** Another separator or header makes other columns, and so their fields are found again. */
-export function LayoutFields({ preview: { delimiter, header }, choices, onChange }: LayoutFieldsProps): VNode {
+/** Another encoding, separator or header makes other columns, and so their fields are found again. */
+export function LayoutFields({
+  preview: { delimiter, header, encoding },
+  choices,
+  onChange,
+}: LayoutFieldsProps): VNode {
   const chooseDelimiter = (value: string): void => {
     const chosen = delimiters.find((one) => one.value === value)
     if (chosen !== undefined) onChange({ ...choices, fields: null, header: null, delimiter: chosen.value })
@@ -27,6 +32,7 @@ export function LayoutFields({ preview: { delimiter, header }, choices, onChange
   return (
     <div class="import-layout">
       <Form inline onSubmit={async () => undefined}>
+        <EncodingField {...{ encoding, choices, onChange }} />
         <SelectField
           key={`delimiter ${delimiter}`}
           name="delimiter"
@@ -48,5 +54,28 @@ export function LayoutFields({ preview: { delimiter, header }, choices, onChange
         />
       </Form>
     </div>
+  )
+}
+
+interface EncodingFieldProps extends Omit<LayoutFieldsProps, 'preview'> {
+  readonly encoding: Preview['encoding']
+}
+
+function EncodingField({ encoding, choices, onChange }: EncodingFieldProps): VNode {
+  const choose = (value: string): void => {
+    const chosen = encodingOptions.find((one) => one.value === value)
+    if (chosen !== undefined) {
+      onChange({ ...choices, fields: null, header: null, delimiter: null, encoding: chosen.value })
+    }
+  }
+  return (
+    <SelectField
+      key={`encoding ${encoding}`}
+      name="encoding"
+      label="Encoding of the file"
+      value={encoding}
+      options={encodingOptions}
+      onChange={choose}
+    />
   )
 }

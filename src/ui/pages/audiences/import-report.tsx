@@ -8,8 +8,9 @@ import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Progress } from '../../components/progress.tsx'
+import { RefusedLines } from '../../components/refused-lines.tsx'
+import { nameEncoding } from '../../components/text-encodings.ts'
 import { Facts, Note } from '../../components/values.tsx'
-import { RefusedLines } from './refused-lines.tsx'
 
 export type Report = components['schemas']['ContactImportReport']
 
@@ -45,7 +46,7 @@ export function RunningImport({ importId, ...end }: EndProps & { readonly import
 }
 
 export function ImportReport({ report, onAnother, backHref }: EndProps & { readonly report: Report }): VNode {
-  const { added, updated, unchanged, still_unsubscribed: left, left_out: leftOut, refused } = report
+  const { added, updated, unchanged, still_unsubscribed: left, left_out: leftOut, refused, encoding } = report
   return (
     <Section title="The file is imported">
       <Facts
@@ -56,6 +57,7 @@ export function ImportReport({ report, onAnother, backHref }: EndProps & { reado
           { name: 'Still unsubscribed', value: formatNumber(left) },
           { name: 'Left out', value: formatNumber(leftOut) },
           { name: 'Refused lines', value: formatNumber(refused) },
+          { name: 'Read as', value: nameEncoding(encoding) },
         ]}
       />
       <RefusedLines report={report} cure="Correct them in the file and import it again." />

@@ -1,20 +1,13 @@
 /** Says how a file was read, and what its import will do. */
 import type { VNode } from 'preact'
 import { formatNumber } from '../../components/format.ts'
+import { nameEncoding } from '../../components/text-encodings.ts'
 import { Facts } from '../../components/values.tsx'
 import type { Preview } from './import-file.ts'
 
-const encodings: Readonly<Record<Preview['encoding'], string>> = {
-  'utf-8': 'UTF-8',
-  'utf-16le': 'UTF-16',
-  'utf-16be': 'UTF-16',
-  'windows-1252': 'Windows-1252',
-}
-
 export function describeFile({ total, encoding }: Preview): string {
-  const cure =
-    encoding === 'windows-1252' ? ', as Excel saves CSV in Europe: see below whether its letters are right' : ''
-  return `It has ${countLines(total)} with contacts, and is read as ${encodings[encoding]}${cure}.`
+  const cure = encoding === 'utf-8' ? '' : ': see below whether its letters are right'
+  return `It has ${countLines(total)} with contacts, and is read as ${nameEncoding(encoding)}${cure}.`
 }
 
 export function ImportSummary({ preview }: { readonly preview: Preview }): VNode {

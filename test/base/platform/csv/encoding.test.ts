@@ -11,7 +11,8 @@ t.test('the encoding is found by the mark, or by the characters', async (t) => {
     ['utf-16le', Buffer.from('\ufeffJörg', 'utf16le')],
     ['utf-16be', Buffer.from('\ufeffJörg', 'utf16le').swap16()],
     ['windows-1252', Buffer.from('Jörg', 'latin1')],
-    ['windows-1252', Buffer.from([0x41, 0x80, 0x93])],
+    ['windows-1252', Buffer.from([0x41, 0x20, 0x80, 0x93])],
+    ['utf-8', Buffer.concat([Buffer.from('\ufeffa,'), Buffer.from([0x4a, 0xf6, 0x72, 0x67])])],
     ['utf-8', Buffer.concat([Buffer.from('Jörg, Käthe, '), Buffer.from([0xe9])])],
   ]
   for (const [encoding, bytes] of cases) t.equal(await detectEncoding(bytes), encoding, bytes.toString('latin1'))

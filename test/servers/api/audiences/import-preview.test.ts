@@ -225,3 +225,30 @@ t.test('columns are recognised by the names of eight languages', async (t) => {
   const street = await upload(app, `${id}/import/preview`, 'E-Mail;Adresse;Vorname;first name;nom\n')
   t.same(fieldsOf(street), ['email', 'metadata.Adresse', 'metadata.Vorname', 'first_name', 'last_name'])
 })
+
+t.test('a file in another encoding is refused line by line until the request says which one', async (t) => {
+  const app = await testDaemon(t)
+  const id = await createAudience(app)
+  const file = Buffer.concat([
+    Buffer.from('email,first_name\na@b.test,'),
+    Buffer.from([0xc8, 0xe2, 0xe0, 0xed]),
+    Buffer.from('\nb@b.test,Bob\n'),
+  ])
+  const undecided = (await upload(app, `${id}/import/preview`, file)).json<object>()
+  t.match(undecided, { encoding: 'utf-8', added: 1, refused: 1 })
+  t.match(undecided, {
+    refusals: [{ line: 2, field: 'first_name', reason: /save the file as CSV UTF-8, or state its encoding/ }],
+  })
+  const query = { encoding: 'windows-1251' }
+  t.match((await upload(app, `${id}/import/preview`, file, query)).json(), {
+    ...{ ...query, added: 2, refused: 0 },
+    rows: [{ cells: ['a@b.test', 'Иван'] }, {}],
+  })
+  t.match((await upload(app, `${id}/import`, file, query)).json(), { ...query, added: 2 })
+  t.match(await app.rows("select first_name from contacts where email = 'a@b.test'"), [{ first_name: 'Иван' }])
+  t.equal((await upload(app, `${id}/import`, file, { encoding: 'ebcdic' })).status, 400)
+  const japanese = Buffer.concat([Buffer.from('email,first_name\nc@b.test,'), Buffer.from([0x8e, 0x52, 0x93, 0x63])])
+  t.match((await upload(app, `${id}/import/preview`, japanese, { encoding: 'shift_jis' })).json(), {
+    rows: [{ cells: ['c@b.test', '山田'] }],
+  })
+})

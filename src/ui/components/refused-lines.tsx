@@ -1,17 +1,19 @@
 /** Shows why lines of a file are refused. Lines with the same reason are one row. */
 import type { VNode } from 'preact'
-import { formatNumber } from '../../components/format.ts'
-import { Section } from '../../components/page.tsx'
-import { type Column, Table } from '../../components/table.tsx'
-import type { Preview } from './import-file.ts'
+import type { components } from '../api/schema.d.ts'
+import { formatNumber } from './format.ts'
+import { Section } from './page.tsx'
+import { type Column, Table } from './table.tsx'
+
+type Report = components['schemas']['SuppressionImportReport']
 
 interface RefusedLinesProps {
-  readonly report: Pick<Preview, 'refused' | 'refusal_reasons'>
+  readonly report: Pick<Report, 'refused' | 'refusal_reasons'>
   /** What the user can do about them. */
   readonly cure: string
 }
 
-type Reason = Preview['refusal_reasons'][number]
+type Reason = Report['refusal_reasons'][number]
 
 const columns: readonly Column<Reason>[] = [
   { title: 'Reason', show: ({ reason }) => reason },

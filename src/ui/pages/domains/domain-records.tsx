@@ -48,11 +48,7 @@ export function DomainRecords({ domain, dns }: DomainRecordsProps): VNode {
   const zone = domain.dns_zone
   return (
     <>
-      <Section
-        title="Records to publish"
-        intro={describeTask(domain)}
-        actions={<AllRecords domain={domain} />}
-      >
+      <Section title="Records to publish" intro={describeTask(domain)} actions={<AllRecords domain={domain} />}>
         <ProviderHints {...{ zone, nameservers, provider }} onChoose={choose} />
         <div class="records">
           <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />

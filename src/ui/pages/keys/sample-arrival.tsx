@@ -62,6 +62,6 @@ function Arrival({ email }: FirstEmail): VNode {
 const states: Partial<Record<FoundEmail['status'], { readonly tone: 'good' | 'info'; readonly title: string }>> = {
   scheduled: { tone: 'info', title: 'Accepted for later' },
   queued: { tone: 'info', title: 'Accepted, and on its way' },
-  sent: { tone: 'good', title: 'Arrived at the next server' },
+  sent: { tone: 'good', title: 'Passed on to the next server' },
   delivered: { tone: 'good', title: 'Arrived' },
 }

@@ -5,8 +5,9 @@ import { api, sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { mayAdminister } from '../../api/session-state.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
+import { MailState } from '../../components/mail-state.tsx'
 import { Section } from '../../components/page.tsx'
-import { Copy, Note, StatusBadge } from '../../components/values.tsx'
+import { Copy, Note } from '../../components/values.tsx'
 import { SendingSamples } from '../keys/sending-samples.tsx'
 import { DomainCheck } from './domain-check.tsx'
 
@@ -175,7 +176,7 @@ function describeArrival({ steps: { email, is_delivered: isDelivered } }: Known)
   }
   const state = (
     <>
-      <StatusBadge status={email.status} /> {email.subject}
+      <MailState state={email.status} /> {email.subject}
     </>
   )
   const body = <p>Its page shows each attempt, and what the other server has answered.</p>

@@ -10,7 +10,12 @@ function configOf(changes: { hostname?: string; inbound?: string; relay?: string
   const { hostname = 'mail.example.test', inbound = '127.0.0.1', relay = '127.0.0.1' } = changes
   return {
     service: { hostname },
-    api: { listen: [{ kind: 'tls', ...local }, { kind: 'unix', path: '/run/x' }] },
+    api: {
+      listen: [
+        { kind: 'tls', ...local },
+        { kind: 'unix', path: '/run/x' },
+      ],
+    },
     submission: { listen: [local], listen_tls: [{ ...local, host: 'localhost' }] },
     inbound: { listen: [{ ...local, host: inbound }] },
     outbound: { routes: relay === null ? {} : { '*': { host: relay, port: 25 } } },

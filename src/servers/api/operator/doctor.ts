@@ -46,7 +46,10 @@ const serviceConcerns = z
     passed: z.int().meta({ description: 'Results of that run that are all right.', example: 52 }),
     local_trial: z
       .boolean()
-      .meta({ description: 'Whether this is a local trial, in which checks of the public DNS are left out.', example: false }),
+      .meta({
+        description: 'Whether this is a local trial, in which checks of the public DNS are left out.',
+        example: false,
+      }),
     concerns: concernList,
   })
   .meta({ id: 'ServiceConcerns' })

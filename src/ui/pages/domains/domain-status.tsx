@@ -5,7 +5,12 @@ import type { Domain } from './domain.ts'
 
 export function DomainStatus({ domain }: { readonly domain: Pick<Domain, 'status' | 'forced'> }): VNode {
   if (!isForced(domain)) return <StatusBadge status={domain.status} />
-  return <StatusBadge status="verified">Verified by the operator without DNS (a local trial)</StatusBadge>
+  return (
+    <span>
+      <StatusBadge status="verified">Verified</StatusBadge>{' '}
+      <span class="row-note">by the operator without DNS (a local trial)</span>
+    </span>
+  )
 }
 
 /** A domain whose records DNS need not have. */

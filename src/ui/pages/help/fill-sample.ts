@@ -15,11 +15,14 @@ export function fillSample(text: string, endpoints: Endpoints | undefined): stri
   if (endpoints === undefined) return text
   const { api_url: url, smtp, certificate } = endpoints
   const trusted = certificate?.for_api === true ? text : text.replaceAll(TRUST, '')
-  return submission.reduce((filled, { port, tls }) => {
-    const found = smtp.find((one) => one.tls === tls)
-    if (found === undefined) return filled
-    return filled
-      .replaceAll(`localhost:${port}`, `${found.host}:${found.port}`)
-      .replaceAll(`'localhost', ${port}`, `'${found.host}', ${found.port}`)
-  }, trusted.replaceAll(API, url))
+  return submission.reduce(
+    (filled, { port, tls }) => {
+      const found = smtp.find((one) => one.tls === tls)
+      if (found === undefined) return filled
+      return filled
+        .replaceAll(`localhost:${port}`, `${found.host}:${found.port}`)
+        .replaceAll(`'localhost', ${port}`, `'${found.host}', ${found.port}`)
+    },
+    trusted.replaceAll(API, url),
+  )
 }

@@ -54,7 +54,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Metrics', exact: true }).click()
   await page.getByText('More numbers').waitFor()
-  await page.getByText('They have 3 recipients:').waitFor()
+  await page.getByText('All 2 emails have 3 recipients:').waitFor()
   const until = await page.locator('.fact', { hasText: 'Time' }).locator('time').last().getAttribute('datetime')
   t.ok(Date.parse(until ?? '') <= app.now(), 'the time ends now, not at the next quarter of an hour')
   await page.getByText('0.3%: Google and Yahoo refuse mail').waitFor()

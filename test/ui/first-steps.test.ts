@@ -61,6 +61,10 @@ t.test('a new workspace is led from its domain to its first email', { skip }, as
   t.equal((await app.rest('POST', '/v1/emails', { key, body: email })).status, 201)
   await page.locator('.step', { hasText: 'See it arrive' }).getByText('Delivered').waitFor()
   await page.getByText('4 of 6 are done.').waitFor()
+  for (const name of ['Show the domain', 'Show the keys', 'Show the samples again', 'What happened to it']) {
+    await page.getByRole('link', { name }).waitFor()
+    t.pass(`a step that is done keeps its link: ${name}`)
+  }
   await page.locator('.chart-title', { hasText: 'Mail by day' }).waitFor()
 
   await page.getByRole('button', { name: 'Hide the list' }).click()
@@ -135,7 +139,7 @@ async function runSample(t: Test, app: TestDaemon, { title, program, file }: Sam
 }
 
 t.test('each page links its help, and the help has no dead ends', { skip }, async (t) => {
-  const { dashboard } = await openWorld(t)
+  const { app, dashboard } = await openWorld(t)
   const { page } = dashboard
   const topics = new Set<string>()
   const paths = await page
@@ -152,6 +156,11 @@ t.test('each page links its help, and the help has no dead ends', { skip }, asyn
     const [, anchor] = topic.split('#')
     if (anchor !== undefined) await page.locator(`.help [id="${anchor}"]`).waitFor()
   }
+
+  await dashboard.open('/help/simulator')
+  const sample = page.locator('.help pre').filter({ hasText: 'curl' })
+  await expectMatch(t, () => sample.textContent(), new RegExp(` ${app.config.service.public_url}/v1/emails `))
+  await expectEqual(t, () => page.locator('.help pre', { hasText: ':1443' }).count(), 0, 'no port of the quickstart')
 
   await dashboard.open('/help')
   await page.getByRole('link', { name: 'domains', exact: true }).click()

@@ -54,7 +54,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Metrics', exact: true }).click()
   await page.getByText('More numbers').waitFor()
-  await page.getByText('They have 3 recipients:').waitFor()
+  await page.getByText('All 2 emails have 3 recipients:').waitFor()
   const until = await page.locator('.fact', { hasText: 'Time' }).locator('time').last().getAttribute('datetime')
   t.ok(Date.parse(until ?? '') <= app.now(), 'the time ends now, not at the next quarter of an hour')
   await page.getByText('0.3%: they refuse it').waitFor()
@@ -96,5 +96,29 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await expectMatch(t, () => page.locator('.fact', { hasText: 'Codes today' }).textContent(), /42$/)
   await expectMatch(t, () => page.locator('.progress').first().textContent(), /2 of 10$/)
   await expectPresentable(t, dashboard, 'usage')
+  t.same(dashboard.faults, [])
+})
+
+t.test('mail that was passed on is a success, and the figures add up', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const today = app.now() - (app.now() % DAY)
+  await app.daemon.database.commit([
+    {
+      sql: `insert into email_metrics (workspace_id, domain, tag, bucket, sent, delivered, bounced) values (?, '', '', ?, 4, 4, 2)`,
+      parameters: [app.workspaceId, today],
+    },
+  ])
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/metrics')
+  const figure = (name: string) => page.locator('.figure', { has: page.getByText(name, { exact: true }) }).first()
+  await expectMatch(t, () => figure('Sent').textContent(), /^Sent1080\s?% of them passed on or delivered$/)
+  await expectMatch(t, () => figure('Delivered').textContent(), /^Delivered440\s?% of sent$/)
+  await expectMatch(t, () => figure('Passed on').textContent(), /^Passed on440\s?% of sent$/)
+  await expectMatch(t, () => figure('Bounced').textContent(), /^Bounced220\s?% of sent$/)
+  await page.getByText('Passed on means that another server, such as a relay, has accepted the email').waitFor()
+  await page.getByText('because no email was sent in the time before').waitFor()
+  await expectPresentable(t, dashboard, 'metrics of mail that was passed on')
   t.same(dashboard.faults, [])
 })

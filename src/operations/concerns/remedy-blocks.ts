@@ -1,7 +1,7 @@
 /** Makes texts to copy from the lines of a remedy: a table of the configuration goes with its settings. Pure. */
 
-/** `[dns]`, without the settings that follow. */
-const TABLE = /^\[[a-z_.]+\]$/
+/** `[dns]`, without the settings that follow, perhaps with a comment. */
+const TABLE = /^\[[a-z_.]+\](?: +#.*)?$/
 /** `servers = ["192.0.2.53"]`. */
 const SETTING = /^[a-z_]+ = /
 

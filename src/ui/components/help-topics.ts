@@ -4,7 +4,7 @@
 const topics: Readonly<Record<string, string>> = {
   '/overview': 'README',
   '/emails': 'not-arriving',
-  '/emails/new': 'simulator',
+  '/emails/new': 'test-emails',
   '/domains': 'domains',
   '/suppressions': 'bounces#effects',
   '/inbound': 'receiving',

@@ -10,6 +10,7 @@ import { mayOperate } from '../api/session-state.ts'
 import { useLoad } from '../api/use-load.ts'
 import { allowBreaks } from '../components/allow-breaks.tsx'
 import { Dialog } from '../components/dialog.tsx'
+import { MailState } from '../components/mail-state.tsx'
 import { StatusBadge, Time } from '../components/values.tsx'
 import { routes } from './routes.ts'
 import { type FoundGroup, type FoundItem, kindNames, toAllResults, toResult } from './search-links.ts'
@@ -221,7 +222,7 @@ function GroupResults({ group: { kind, items, has_more: hasMore }, text, onOpen 
         {items.map((item) => (
           <li key={item.id}>
             <Link href={toResult(kind, item)} onClick={onOpen}>
-              <ItemText item={item} />
+              <ItemText kind={kind} item={item} />
             </Link>
           </li>
         ))}
@@ -237,11 +238,21 @@ function GroupResults({ group: { kind, items, has_more: hasMore }, text, onOpen 
   )
 }
 
-function ItemText({ item: { title, note, status, at } }: { readonly item: FoundItem }): VNode {
+/** A broadcast that is sent has sent all its emails; an email that is sent was passed on. */
+function showState(kind: FoundGroup['kind'], status: string | null): VNode | null {
+  if (status === null) return null
+  return kind === 'emails' ? <MailState state={status} /> : <StatusBadge status={status} />
+}
+
+interface ItemTextProps extends Pick<FoundGroup, 'kind'> {
+  readonly item: FoundItem
+}
+
+function ItemText({ kind, item: { title, note, status, at } }: ItemTextProps): VNode {
   return (
     <>
       <span class="search-title">{allowBreaks(title.trim() === '' ? '(no subject)' : title)}</span>
-      {status === null ? null : <StatusBadge status={status} />}
+      {showState(kind, status)}
       <span class="search-remark">
         {allowBreaks(note)} {at === null ? null : <Time at={at} />}
       </span>

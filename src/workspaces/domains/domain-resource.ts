@@ -17,6 +17,8 @@ interface DomainResource {
   readonly id: string
   readonly domain: string
   readonly status: SendingDomain['status']
+  /** The operator has verified it without DNS. */
+  readonly forced: boolean
   readonly inbound: boolean
   readonly dns_records: readonly Placed<DnsRecord & { readonly status: RecordState }>[]
   readonly created_at: string
@@ -29,6 +31,7 @@ export function toDomainResource(row: SendingDomain, zone: string): DomainResour
     id: row.id,
     domain: row.domain,
     status: row.status,
+    forced: row.forced === 1,
     inbound: row.inbound === 1,
     dns_records: dnsRecordsOf(row, zone).map((record) =>
       placeRecord({ ...record, status: states[record.purpose] ?? 'pending' }, row.domain),

@@ -13,5 +13,8 @@ t.test('a table goes with its settings, and commands stand alone', async (t) => 
     '[dns]\nservers = []\nnameservers = []',
   ])
   t.same(joinSettings(['a.test. A 192.0.2.1', 'zone = "x"']), ['a.test. A 192.0.2.1', 'zone = "x"'])
+  t.same(joinSettings(['[tls.acme]   # or files of your own', 'enabled = true']), [
+    '[tls.acme]   # or files of your own\nenabled = true',
+  ])
   t.same(joinSettings([]), [])
 })

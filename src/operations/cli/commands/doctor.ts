@@ -14,6 +14,7 @@ import { allChecks } from '../../doctor/checks/all-checks.js'
 import { openCheckDeps } from '../../doctor/checks/open-deps.js'
 import { countStates, type Finding, type FindingState, type StateTotals, worstState } from '../../doctor/finding.js'
 import { type FindingGroup, groupProblems, stateOf } from '../../doctor/group-findings.js'
+import { chooseChecks } from '../../doctor/local-trial.js'
 import { runChecks } from '../../doctor/run-checks.js'
 import { type Answer, type Call, flagOption, UsageError } from '../command/command.js'
 
@@ -21,7 +22,7 @@ export async function runDoctor(call: Call): Promise<Answer> {
   const { words, options, config, written, clock } = call
   const isPlugin = flagOption(options, 'nagios')
   if (isPlugin && flagOption(options, 'json')) throw new UsageError('--json and --nagios do not go together')
-  const checks = chooseChecks(words)
+  const checks = words.length === 0 ? chooseChecks(allChecks, config) : findChecks(words)
   const at = clock()
   const { read, fault } = await openRead(call)
   const found = await runChecks(checks, (signal) => openCheckDeps({ config, written, clock, read }, signal))
@@ -41,12 +42,12 @@ export async function runDoctor(call: Call): Promise<Answer> {
   }
 }
 
-function chooseChecks(names: readonly string[]): readonly Check[] {
+function findChecks(names: readonly string[]): readonly Check[] {
   const unknown = names.find((name) => !allChecks.some((check) => check.name === name))
   if (unknown !== undefined) {
     throw new UsageError(`no check is called ${unknown}: there are ${allChecks.map(({ name }) => name).join(', ')}`)
   }
-  return names.length === 0 ? allChecks : allChecks.filter(({ name }) => names.includes(name))
+  return allChecks.filter(({ name }) => names.includes(name))
 }
 
 interface OpenedRead {

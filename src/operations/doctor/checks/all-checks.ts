@@ -15,10 +15,12 @@ import { nodeChecks } from './node-checks.js'
 import { policyChecks } from './policy-checks.js'
 import { portChecks } from './port-checks.js'
 import { tlsChecks } from './tls-checks.js'
+import { trialChecks } from './trial-checks.js'
 import { workChecks } from './work-checks.js'
 import { zoneChecks } from './zone-checks.js'
 
 export const allChecks: readonly Check[] = [
+  ...trialChecks,
   ...daemonChecks,
   ...nodeChecks,
   ...hostChecks,

@@ -1,7 +1,8 @@
 /**
  * Checks the service zone: its delegation, its name servers, and that each of its fixed records is in DNS as it should be.
  *
- * The keys of sending domains are in the zone too; the check `dkim` sees them through the CNAMEs of the domains.
+ * The keys of sending domains are in the zone too; the check `dkim` sees them through the CNAMEs of the domains. The key of
+ * the service has a check of its own.
  */
 
 import type { LookupResult, RecordType } from '../../../base/platform/dns/resolver.js'
@@ -113,10 +114,11 @@ function addressType(address: string): 'A' | 'AAAA' {
   return address.includes(':') ? 'AAAA' : 'A'
 }
 
-async function checkRecords({ config, read, resolver }: CheckDeps): Promise<readonly Judgement[]> {
+async function checkRecords({ config, resolver }: CheckDeps): Promise<readonly Judgement[]> {
   const settings = toZoneSettings(config)
   const missing = settings.addresses.length > 0 ? [] : [judgeNoAddresses()]
-  const groups = groupRecords(buildFixedRecords(settings, await serviceKeys(read, settings)))
+  // The check `service-dkim` tells about the key.
+  const groups = groupRecords(buildFixedRecords(settings, []))
   const judged = await Promise.all(
     groups.map(async (group) => judgeZoneRecords(group, await lookUpValues(resolver, group.name, group.type))),
   )

@@ -15,6 +15,7 @@ import { allChecks } from '../checks/all-checks.js'
 import { type DoctorEdges, openCheckDeps } from '../checks/open-deps.js'
 import type { Finding } from '../finding.js'
 import { readLastRun } from '../findings-store.js'
+import { chooseChecks } from '../local-trial.js'
 import { runChecks } from '../run-checks.js'
 import { storeDailyRun } from './daily-run.js'
 
@@ -86,9 +87,9 @@ export class DailyChecks {
     const stopped = this.stopped.signal
     stopped.throwIfAborted()
     const { read, commit, node } = database
-    const openDeps = (signal: AbortSignal): CheckDeps =>
-      openCheckDeps({ config: settings(), clock, read, ...edges }, signal)
-    const findings = await runChecks(allChecks, openDeps, { stopped })
+    const config = settings()
+    const openDeps = (signal: AbortSignal): CheckDeps => openCheckDeps({ config, clock, read, ...edges }, signal)
+    const findings = await runChecks(chooseChecks(allChecks, config), openDeps, { stopped })
     stopped.throwIfAborted()
     await storeDailyRun({ read, commit, node, log }, findings, clock())
     return findings

@@ -144,7 +144,7 @@ const outcomeWords: Readonly<Record<AttemptDetails['outcome'], { readonly title:
     title: 'delivered',
     next: 'The server of the recipient accepted the email. It decides whether the email is in the inbox or in the spam folder.',
   },
-  sent: { title: 'passed on', next: 'The next server accepted the email and delivers it.' },
+  sent: { title: 'passed on', next: 'The next server accepted the email and delivers it further.' },
   deferred: { title: 'deferred', next: 'Posthorn tries again later.' },
   bounced: { title: 'bounced', next: 'Posthorn does not try again.' },
   failed: { title: 'failed', next: 'Posthorn does not try again.' },

@@ -124,6 +124,10 @@ export const listedDomain = z.strictObject({
   id: uuid,
   domain: z.string(),
   status: z.enum(['pending', 'verified', 'failed']),
+  forced: z.boolean().meta({
+    description: 'The operator has verified the domain without DNS: missing records do not stop its mail.',
+    example: false,
+  }),
   inbound: z.boolean(),
   dns_records: z.array(dnsRecord).meta({ example: exampleRecords }),
   created_at: timestamp,

@@ -44,6 +44,12 @@ const serviceConcerns = z
   .strictObject({
     checked_at: timestamp.nullable().meta({ description: 'When all checks ran last. Null: there was no run yet.' }),
     passed: z.int().meta({ description: 'Results of that run that are all right.', example: 52 }),
+    local_trial: z
+      .boolean()
+      .meta({
+        description: 'Whether this is a local trial, in which checks of the public DNS are left out.',
+        example: false,
+      }),
     concerns: concernList,
   })
   .meta({ id: 'ServiceConcerns' })
@@ -65,9 +71,10 @@ export function doctorRoutes({
       answers: { 200: { description: 'The list.', schema: serviceConcerns } },
       refusals: [],
       run: async () => {
-        const { concerns, run } = await reader.read()
+        const { concerns, run, isTrial } = await reader.read()
         const checkedAt = run.at === 0 ? null : iso(run.at)
-        return json(200, { checked_at: checkedAt, passed: run.totals.ok, concerns: showConcerns(concerns) })
+        const shown = showConcerns(concerns)
+        return json(200, { checked_at: checkedAt, passed: run.totals.ok, local_trial: isTrial, concerns: shown })
       },
     }),
     sessionRoute({

@@ -4,6 +4,7 @@
  */
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Concern } from '../../../operations/concerns/concern.js'
+import { tellHarm } from '../../../operations/concerns/harm-words.js'
 import { joinSettings } from '../../../operations/concerns/remedy-blocks.js'
 import { describeCheckResult, describeSilentDns } from '../../../operations/concerns/trouble-words.js'
 import { needingDns, SYSTEM_SERVERS } from '../../../operations/doctor/checks/dns-checks.js'
@@ -66,6 +67,8 @@ function toConcern(finding: OfNode<UnansweredCheck>, severity: Concern['severity
   const place = node === '' ? subject : `${subject} on node ${node}`
   // The list of a workspace may have the same domain, in more words. All nodes check the same domains.
   const key = check === 'domains' ? `domain ${subject}` : `check ${check} ${place}`
-  const title = describeCheckResult({ subject: place, text })
-  return { key, severity, title, text: about, link: null, remedy: joinSettings(lines) }
+  const result = describeCheckResult({ subject: place, text })
+  const title = severity === 'unanswered' ? result : tellHarm(check, result)
+  const link = { href: '/operator/health', label: 'Details on Health' }
+  return { key, severity, title, text: about, link, remedy: joinSettings(lines) }
 }

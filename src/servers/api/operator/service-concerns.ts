@@ -14,6 +14,7 @@ import { judgeServedDays } from '../../../operations/doctor/checks/tls-checks.js
 import { judgeWebhooks } from '../../../operations/doctor/checks/work-checks.js'
 import type { Finding } from '../../../operations/doctor/finding.js'
 import { type OfNode, readAllFindings, readRunsOfAll } from '../../../operations/doctor/findings-store.js'
+import { isLocalTrial } from '../../../operations/doctor/local-trial.js'
 import { toLiveConcern, toRunConcerns } from './finding-concerns.js'
 import type { Health } from './health-view.js'
 
@@ -28,6 +29,8 @@ interface ServiceConcernDeps {
 }
 
 interface ServiceConcerns {
+  /** Whether the public DNS knows nothing of this server. */
+  readonly isTrial: boolean
   readonly concerns: readonly Concern[]
   /** The last runs of all checks. */
   readonly run: Awaited<ReturnType<typeof readRunsOfAll>>
@@ -40,6 +43,7 @@ export class ServiceConcernReader {
     const { read, node, health } = this.deps
     const [state, run, stored] = [await health.read(), await readRunsOfAll(read), await readAllFindings(read)]
     const live = await this.judgeNow(state)
+    const isTrial = isLocalTrial(this.deps.settings())
     const isOlder = ({ node, check, subject }: OfNode<Pick<Finding, 'check' | 'subject'>>): boolean =>
       node === this.deps.node.name && live.some((one) => one.check === check && one.subject === subject)
     const concerns = [
@@ -49,9 +53,9 @@ export class ServiceConcernReader {
         stored.filter((finding) => !isOlder(finding)),
         run.unanswered.filter((finding) => !isOlder(finding)),
       ),
-      ...(run.at === 0 ? [neverChecked] : []),
+      ...(run.at === 0 && !isTrial ? [neverChecked] : []),
     ]
-    return { concerns, run }
+    return { concerns, run, isTrial }
   }
 
   private async judgeNow({ storage, process, webhooks }: Health): Promise<readonly Finding[]> {

@@ -54,9 +54,9 @@ const columns: readonly Column<ListedBroadcast>[] = [
   },
   { title: 'State', show: ({ status }) => <StatusBadge status={status} /> },
   { title: 'Recipients', kind: 'number', show: (one) => formatRecipients(one) },
-  { title: 'Delivered', kind: 'number', show: (one) => formatRate(one.rates.delivery_rate, one.sent) },
-  { title: 'Opened', kind: 'number', show: (one) => formatRate(one.rates.open_rate, one.delivered) },
-  { title: 'Clicked', kind: 'number', show: (one) => formatRate(one.rates.click_rate, one.delivered) },
+  { title: 'Passed on or delivered', kind: 'number', show: (one) => formatShare(countReached(one), one.sent) },
+  { title: 'Opened', kind: 'number', show: (one) => formatShare(one.unique_opens, countReached(one)) },
+  { title: 'Clicked', kind: 'number', show: (one) => formatShare(one.unique_clicks, countReached(one)) },
   { title: 'Date', show: (one) => <When broadcast={one} /> },
 ]
 
@@ -65,9 +65,14 @@ function formatRecipients({ recipients, started_at: started }: ListedBroadcast):
   return recipients === 0 && started === null ? '–' : formatNumber(recipients)
 }
 
-/** Formats `percentage` of `base`, or a dash if `base` is 0. */
-function formatRate(percentage: number, base: number): string {
-  return base === 0 ? '–' : formatPercent(percentage / 100)
+/** Those whose message was passed on or delivered. */
+function countReached({ sent, bounced }: ListedBroadcast): number {
+  return Math.max(0, sent - bounced)
+}
+
+/** Formats the share of `whole`, or a dash if there is none. */
+function formatShare(part: number, whole: number): string {
+  return whole === 0 ? '–' : formatPercent(Math.min(1, part / whole))
 }
 
 function When({ broadcast }: { readonly broadcast: ListedBroadcast }): VNode {

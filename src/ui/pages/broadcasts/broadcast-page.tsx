@@ -3,8 +3,7 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
-import { Figures } from '../../components/figures.tsx'
-import { formatNumber, formatPercent } from '../../components/format.ts'
+import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
@@ -16,7 +15,7 @@ import { type Content, ContentPreview, usePreview } from '../templates/content-p
 import type { Broadcast } from './broadcast.ts'
 import { BroadcastActs } from './broadcast-acts.tsx'
 import { BroadcastDeletion } from './broadcast-deletion.tsx'
-import { describeOutcome, type Outcome } from './outcome.ts'
+import { BroadcastNumbers } from './broadcast-numbers.tsx'
 
 /** Milliseconds until the numbers are loaded again. */
 const SENDING_PAUSE = 2_000
@@ -152,71 +151,6 @@ function SendingProgress({ broadcast }: PartProps): VNode | null {
       <Progress label="Messages that have left the queue" done={recipients - queued} total={recipients} />
     </Section>
   )
-}
-
-function BroadcastNumbers({ broadcast }: PartProps): VNode {
-  const { id, recipients, queued, sent, delivered, failed, cancelled, complained, rates } = broadcast
-  const ofSent = (rate: number) => describeRate(rate, sent, 'sent')
-  const ofDelivered = (rate: number) => describeRate(rate, delivered, 'delivered')
-  const link = (count: number, outcome: Outcome) => <CountLink id={id} count={count} outcome={outcome} />
-  const counts = {
-    Recipients: <CountLink id={id} count={recipients} />,
-    'In the queue': link(queued, 'queued'),
-    Sent: link(sent, 'sent'),
-    Failed: link(failed, 'failed'),
-    Cancelled: link(cancelled, 'cancelled'),
-  }
-  return (
-    <Section
-      title="Results"
-      intro="Opens and clicks count people. Programs, such as scanners, do not count. Select a number to see its recipients."
-    >
-      <Figures
-        figures={[
-          { name: 'Delivered', value: link(delivered, 'delivered'), ...ofSent(rates.delivery_rate) },
-          { name: 'Opened', value: link(broadcast.unique_opens, 'opened'), ...ofDelivered(rates.open_rate) },
-          { name: 'Clicked', value: link(broadcast.unique_clicks, 'clicked'), ...ofDelivered(rates.click_rate) },
-          {
-            name: 'Unsubscribed',
-            value: link(broadcast.unsubscribed, 'unsubscribed'),
-            ...ofDelivered(rates.unsubscribe_rate),
-          },
-          { name: 'Bounced', value: link(broadcast.bounced, 'bounced'), ...ofSent(rates.bounce_rate) },
-          {
-            name: 'Complained',
-            value: link(complained, 'complained'),
-            ...ofDelivered((100 * complained) / Math.max(1, delivered)),
-          },
-        ]}
-      />
-      <Facts facts={Object.entries(counts).map(([name, value]) => ({ name, value }))} />
-    </Section>
-  )
-}
-
-interface CountLinkProps {
-  readonly id: string
-  readonly count: number
-  /** Undefined for all recipients. */
-  readonly outcome?: Outcome
-}
-
-/** A count that leads to the recipients that it counts, if there are any. */
-function CountLink({ id, count, outcome }: CountLinkProps): VNode {
-  const shown = formatNumber(count)
-  if (count === 0) return <>{shown}</>
-  const href = `/broadcasts/${id}/recipients${outcome === undefined ? '' : `?status=${outcome}`}`
-  const what = outcome === undefined ? 'recipients' : describeOutcome(outcome).label
-  return (
-    <Link href={href} aria-label={`${shown} ${what}: show who`}>
-      {shown}
-    </Link>
-  )
-}
-
-/** Describes a rate, or returns nothing if `base` is 0. */
-function describeRate(percentage: number, base: number, what: string): { remark?: string } {
-  return base === 0 ? {} : { remark: `${formatPercent(percentage / 100)} of those ${what}` }
 }
 
 function ClickedLinks({ id, clicks }: { readonly id: string; readonly clicks: number }): VNode {

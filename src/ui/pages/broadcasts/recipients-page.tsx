@@ -11,11 +11,12 @@ import { SelectField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { Empty } from '../../components/loaded.tsx'
+import { MailState } from '../../components/mail-state.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { type Column, PagedTable } from '../../components/table.tsx'
-import { Note, StatusBadge, Time } from '../../components/values.tsx'
+import { Note, Time } from '../../components/values.tsx'
 import { describeOutcome, isOutcome, outcomeOptions, type Recipient, type RecipientPage } from './outcome.ts'
 
 const names = ['status']
@@ -107,7 +108,7 @@ function State({ recipient }: { readonly recipient: Recipient }): VNode {
   const at = status === 'bounced' ? bounced : delivered
   return (
     <>
-      {status === null ? 'The email was removed' : <StatusBadge status={status} />}
+      {status === null ? 'The email was removed' : <MailState state={status} />}
       {at === null ? null : (
         <span class="row-note">
           <Time at={at} />

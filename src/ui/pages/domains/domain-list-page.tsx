@@ -10,7 +10,8 @@ import { ButtonLink } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
-import { StatusBadge, Time } from '../../components/values.tsx'
+import { Time } from '../../components/values.tsx'
+import { DomainStatus, isForced } from './domain-status.tsx'
 
 type Domain = components['schemas']['ListedDomain']
 
@@ -49,8 +50,8 @@ export function DomainListPage(): VNode {
 
 const columns: readonly Column<Domain>[] = [
   { title: 'Domain', show: ({ id, domain }) => <Link href={`/domains/${id}`}>{allowBreaks(domain)}</Link> },
-  { title: 'Status', show: ({ status }) => <StatusBadge status={status} /> },
-  { title: 'Records', show: ({ dns_records: records }) => countCorrect(records) },
+  { title: 'Status', show: (domain) => <DomainStatus domain={domain} /> },
+  { title: 'Records', show: (domain) => (isForced(domain) ? 'Not needed' : countCorrect(domain.dns_records)) },
   { title: 'Receives mail', show: ({ inbound }) => (inbound ? 'Yes' : 'No') },
   { title: 'Added', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
   { title: 'Verified', show: ({ verified_at: at }) => <Time at={at} kind="day" /> },

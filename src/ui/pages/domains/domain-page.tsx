@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
+import { ApiError } from '../../api/api-error.ts'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { mayAdminister } from '../../api/session-state.ts'
 import { type Loading, useLoad } from '../../api/use-load.ts'
@@ -12,11 +13,12 @@ import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Tabs } from '../../components/tabs.tsx'
-import { Facts, Note, StatusBadge, Time } from '../../components/values.tsx'
+import { Facts, Note, Time } from '../../components/values.tsx'
 import type { Domain, DomainPartProps } from './domain.ts'
 import { DomainPace } from './domain-pace.tsx'
 import { DomainRecords } from './domain-records.tsx'
 import { DomainReports } from './domain-reports.tsx'
+import { DomainStatus } from './domain-status.tsx'
 import { KeyRotation } from './key-rotation.tsx'
 import { NextStep } from './next-step.tsx'
 import type { ObservedDns } from './observed-dns.ts'
@@ -33,7 +35,8 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
       notify('All records are correct. The domain is verified.')
     } catch (thrown) {
       domain.reload()
-      throw thrown
+      if (domain.data?.forced !== true || !isUnproved(thrown)) throw thrown
+      notify('DNS does not have all records. The domain stays verified, because the operator decided so.')
     } finally {
       dns.reload()
     }
@@ -46,13 +49,18 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
   return (
     <Page
       title={domain.data?.domain ?? 'Domain'}
-      badge={domain.data === undefined ? null : <StatusBadge status={domain.data.status} />}
+      badge={domain.data === undefined ? null : <DomainStatus domain={domain.data} />}
       up={{ href: '/domains', label: 'Domains' }}
       actions={mayAdminister.value && domain.data !== undefined ? check : undefined}
     >
       <Loaded from={domain}>{(data) => <DomainParts domain={data} from={domain} dns={dns.data} />}</Loaded>
     </Page>
   )
+}
+
+/** Tells whether DNS was asked, and does not prove the domain. */
+function isUnproved(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.code.endsWith('_verification_failed')
 }
 
 interface PartsProps {

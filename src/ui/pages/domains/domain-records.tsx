@@ -4,13 +4,15 @@ import { useState } from 'preact/hooks'
 import { Button } from '../../components/button.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { Copy, CopyButton, Note } from '../../components/values.tsx'
+import { Copy, CopyButton } from '../../components/values.tsx'
 import { type DnsProvider, dnsProviders, recogniseProvider } from './dns-providers.ts'
 import type { Domain } from './domain.ts'
+import { isForced } from './domain-status.tsx'
 import { MxWarning } from './mx-warning.tsx'
 import { findObserved, type ObservedDns } from './observed-dns.ts'
 import { ProviderHints } from './provider-hints.tsx'
 import { FoundValue, RecordState } from './record-state.tsx'
+import { RecordsSummary } from './records-summary.tsx'
 import { saveText } from './save-text.ts'
 import { formatLines, formatZoneFile, listRecords } from './zone-file.ts'
 import './domains.css'
@@ -42,25 +44,29 @@ export function DomainRecords({ domain, dns }: DomainRecordsProps): VNode {
   const provider =
     chosen === null ? recogniseProvider(nameservers) : (dnsProviders.find(({ id }) => id === chosen) ?? null)
   const required = domain.dns_records.map((record) => ({ ...record, use: uses[record.purpose] }))
-  const columns = buildColumns(dns, provider)
+  const columns = buildColumns(dns, provider, isForced(domain))
   const zone = domain.dns_zone
   return (
     <>
-      <Section
-        title="Records to publish"
-        intro={`Publish these records in the zone ${zone}. DNS can take some minutes to show changes.`}
-        actions={<AllRecords domain={domain} />}
-      >
+      <Section title="Records to publish" intro={describeTask(domain)} actions={<AllRecords domain={domain} />}>
         <ProviderHints {...{ zone, nameservers, provider }} onChoose={choose} />
         <div class="records">
           <Table caption="Required DNS records" columns={columns} rows={required} rowKey={({ name }) => name} />
         </div>
-        <Summary domain={domain} dns={dns} />
+        <RecordsSummary domain={domain} dns={dns} />
         <TxtRecords domain={domain} />
       </Section>
       <SuggestedRecords domain={domain} dns={dns} columns={columns} />
     </>
   )
+}
+
+function describeTask(domain: Domain): string {
+  const zone = domain.dns_zone
+  if (isForced(domain)) {
+    return `The operator has verified ${domain.domain} without DNS, so it sends without these records. A real domain needs them in its zone, here ${zone}.`
+  }
+  return `Publish these records in the zone ${zone}. DNS can take some minutes to show changes.`
 }
 
 /** All records at once: to copy, and as a file. */
@@ -115,7 +121,11 @@ function SuggestedRecords({
   )
 }
 
-function buildColumns(dns: ObservedDns | undefined, provider: DnsProvider | null): readonly Column<RecordRow>[] {
+function buildColumns(
+  dns: ObservedDns | undefined,
+  provider: DnsProvider | null,
+  isOptional: boolean,
+): readonly Column<RecordRow>[] {
   return [
     { title: 'Record', show: ({ type, use }) => <RecordTitle type={type} use={use} /> },
     { title: 'Name', show: (record) => <RecordName {...record} /> },
@@ -133,7 +143,14 @@ function buildColumns(dns: ObservedDns | undefined, provider: DnsProvider | null
     },
     {
       title: 'State',
-      show: ({ type, name, status }) => <RecordState status={status} found={findObserved(dns, { type, name })} />,
+      show: ({ type, name, status }) => {
+        const found = findObserved(dns, { type, name })
+        return isOptional && found?.state === 'missing' ? (
+          <span class="soft">Not needed here</span>
+        ) : (
+          <RecordState status={status} found={found} />
+        )
+      },
     },
   ]
 }
@@ -163,26 +180,6 @@ function FullName({ name, label }: { readonly name: string; readonly label: stri
       <span class="one-line">In full:</span>
       <Copy text={name} label={label} />
     </span>
-  )
-}
-
-/** Says in one sentence what the look-up of the required records has found. */
-function Summary({ domain, dns }: DomainRecordsProps): VNode | null {
-  const states = domain.dns_records.map((record) => findObserved(dns, record)?.state)
-  const count = (state: string): number => states.filter((one) => one === state).length
-  if (dns === undefined || count('correct') === states.length) return null
-  if (count('missing') === states.length) {
-    return (
-      <Note tone="info">
-        <p>DNS has none of these records yet. Publish them, wait some minutes, and check again.</p>
-      </Note>
-    )
-  }
-  if (count('other') === 0) return null
-  return (
-    <Note tone="warn">
-      <p>DNS has other values in place of some of these records. Each record shows what is there: replace it.</p>
-    </Note>
   )
 }
 

@@ -5,7 +5,8 @@ import type { paths } from '../../api/session-schema.d.ts'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Filters, type useFilters } from '../../components/filters.tsx'
 import { toMoment } from '../../components/form-values.ts'
-import { Note, toWords } from '../../components/values.tsx'
+import { nameMailState } from '../../components/mail-state.tsx'
+import { Note } from '../../components/values.tsx'
 
 type Query = NonNullable<paths['/ui/api/emails']['get']['parameters']['query']>
 
@@ -51,7 +52,7 @@ function readTexts(values: Readonly<Record<string, string>>): Readonly<Record<st
 
 export function EmailFilters({ filters }: { readonly filters: ReturnType<typeof useFilters> }): VNode {
   const { get } = filters
-  const options = [{ value: '', label: 'Any' }, ...statuses.map((value) => ({ value, label: toWords(value) }))]
+  const options = [{ value: '', label: 'Any' }, ...statuses.map((value) => ({ value, label: nameMailState(value) }))]
   return (
     <>
       <Filters names={shownNames} filters={filters}>

@@ -4,17 +4,18 @@
  */
 import type { VNode } from 'preact'
 import { formatNumber } from '../../components/format.ts'
-import { StatusBadge, toWords } from '../../components/values.tsx'
+import { MailState, nameMailState } from '../../components/mail-state.tsx'
+import { StatusBadge } from '../../components/values.tsx'
 import { type FoundEmail, listStates } from './email.ts'
 
 export function EmailStatus({ email }: { readonly email: Pick<FoundEmail, 'status' | 'recipient_counts'> }): VNode {
   const states = listStates(email)
-  if (states.length < 2) return <StatusBadge status={email.status} />
+  if (states.length < 2) return <MailState state={email.status} />
   return (
     <span class="badges">
       {states.map(([state, count]) => (
         <StatusBadge key={state} status={state}>
-          {formatNumber(count)} {toWords(state).toLowerCase()}
+          {formatNumber(count)} {nameMailState(state).toLowerCase()}
         </StatusBadge>
       ))}
     </span>

@@ -2,6 +2,7 @@
 import type { components as restComponents } from '../../api/schema.d.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { formatNumber } from '../../components/format.ts'
+import { nameMailState } from '../../components/mail-state.tsx'
 
 export type FoundEmail = components['schemas']['FoundEmail']
 export type EmailStory = restComponents['schemas']['EmailStory']
@@ -35,7 +36,9 @@ export function listStates({
  */
 export function describeRecipients(email: Counted): string | null {
   const states = listStates(email)
-  return states.length < 2 ? null : states.map(([state, count]) => `${formatNumber(count)} ${state}`).join(', ')
+  return states.length < 2
+    ? null
+    : states.map(([state, count]) => `${formatNumber(count)} ${nameMailState(state).toLowerCase()}`).join(', ')
 }
 
 /** Tells whether something more happens by itself. */

@@ -3,8 +3,9 @@ import type { ComponentChildren, VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { formatNumber } from '../../components/format.ts'
+import { MailState } from '../../components/mail-state.tsx'
 import { Section } from '../../components/page.tsx'
-import { StatusBadge, Time } from '../../components/values.tsx'
+import { Time } from '../../components/values.tsx'
 import { changeQueue } from './change-queue.ts'
 import type { EmailPartProps, QueueAct, RecipientStory } from './email.ts'
 import { SuppressionLinks } from './suppression-links.tsx'
@@ -39,7 +40,7 @@ interface RecipientActsProps {
 function RecipientActs({ emailId, recipient: { id, email, status, can }, onChanged }: RecipientActsProps): VNode {
   return (
     <>
-      <StatusBadge status={status} />
+      <MailState state={status} />
       {can.map((act) => (
         <Button
           key={act}

@@ -5,11 +5,13 @@ import { type ComponentChildren, createElement, type VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { toNetworkError } from '../../api/api-error.ts'
+import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { NotFoundPage } from '../../components/not-found-page.tsx'
 import { Page } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
+import { fillSample } from './fill-sample.ts'
 import './help.css'
 
 /** A text, or an element with its attributes and what it contains. */
@@ -40,16 +42,26 @@ export function HelpPage({ params: { folder, name = START } }: PageProps): VNode
 
 function HelpContent({ url, isStart }: { readonly url: string; readonly isStart: boolean }): VNode {
   const text = useLoad(() => loadText(url), [url])
+  const endpoints = useLoad(() => unwrap(sessionApi.GET('/ui/api/endpoints')), [])
   return (
     <Loaded from={text}>
       {({ title, body }) => (
         <Page title={title} {...(isStart ? {} : { up: { href: '/help', label: 'Documentation' } })}>
-          <div class="help">{body.map(showNode)}</div>
+          <div class="help">{body.map((node, at) => showNode(fillNode(node, endpoints.data), at))}</div>
           <ScrollToAnchor />
         </Page>
       )}
     </Loaded>
   )
+}
+
+/** Programs that users copy have the addresses of this server. */
+function fillNode(node: HelpNode, endpoints: Parameters<typeof fillSample>[1]): HelpNode {
+  if (typeof node === 'string') return node
+  const [tag, attributes, nodes] = node
+  const fill = (inner: HelpNode): HelpNode =>
+    tag === 'pre' && typeof inner === 'string' ? fillSample(inner, endpoints) : fillNode(inner, endpoints)
+  return [tag, attributes, nodes.map(fill)]
 }
 
 async function loadText(url: string): Promise<HelpText> {

@@ -3,9 +3,9 @@ import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
+import { MailState } from '../../components/mail-state.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { StatusBadge } from '../../components/values.tsx'
 import type { EmailPartProps } from './inbound-email.ts'
 
 type Forwarded = components['schemas']['ForwardedInbound']
@@ -41,7 +41,7 @@ const columns: readonly Column<Forwarded>[] = [
   { title: 'Address', show: ({ to }) => to },
   {
     title: 'State',
-    show: ({ status }) => (status === 'not-forwarded' ? 'Not forwarded' : <StatusBadge status={status} />),
+    show: ({ status }) => (status === 'not-forwarded' ? 'Not forwarded' : <MailState state={status} />),
   },
   {
     title: 'Why',

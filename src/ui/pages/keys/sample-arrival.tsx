@@ -83,7 +83,7 @@ const states: Partial<
 > = {
   scheduled: { tone: 'info', title: 'Accepted for later' },
   queued: { tone: 'info', title: 'Accepted, and on its way' },
-  sent: { tone: 'good', title: 'Arrived at the next server' },
+  sent: { tone: 'good', title: 'Passed on to the next server' },
   delivered: { tone: 'good', title: 'Arrived' },
   complained: { tone: 'warn', title: 'Arrived, and reported as spam' },
 }

@@ -5,7 +5,9 @@ import type { components } from '../../api/session-schema.d.ts'
 import { Chart } from '../../components/chart.tsx'
 import { readNow } from '../../components/clock.ts'
 import { formatDay, formatPercent, formatSmallPercent } from '../../components/format.ts'
+import { PASSED_ON } from '../../components/mail-state.tsx'
 import './daily-charts.css'
+import { countPassedOn } from './passed-on.ts'
 
 type DailyMetrics = components['schemas']['DailyMetrics']
 type Day = DailyMetrics['data'][number]
@@ -59,7 +61,7 @@ function PartsChart({ days }: { readonly days: readonly Day[] }): VNode {
       others={[pick('Sent', ({ sent }) => sent), pick('Complained', ({ complained }) => complained)]}
       series={[
         pick('Delivered', ({ delivered }) => delivered),
-        pick('Accepted by a relay', ({ sent, delivered, bounced }) => Math.max(0, sent - delivered - bounced)),
+        pick(PASSED_ON, countPassedOn),
         pick('Bounced', ({ bounced }) => bounced),
         pick('Failed', ({ failed }) => failed),
       ]}

@@ -4,8 +4,10 @@ import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { Figures } from '../../components/figures.tsx'
 import { formatNumber, formatPercent, formatSmallPercent } from '../../components/format.ts'
+import { nameMailState, PASSED_ON, PASSED_ON_MEANING } from '../../components/mail-state.tsx'
 import { Time } from '../../components/values.tsx'
 import { findZone, loadDays, type MetricsQuery } from './daily-charts.tsx'
+import { countPassedOn } from './passed-on.ts'
 
 type Metrics = components['schemas']['Metrics']
 
@@ -38,38 +40,63 @@ async function loadTotals(query: MetricsQuery): Promise<Totals> {
 }
 
 export function MailFigures({ metrics, daily, before }: MailNumbers): VNode {
-  const { summary, rates, recipients } = metrics
-  const { start } = metrics.period
   const [now, then] = [countFigures({ metrics, daily }), before === null ? null : countFigures(before)]
-  const figure = (name: keyof typeof now, remark: string): FigureProps => ({
+  const compared = then === null || then.Sent === 0 ? null : then
+  const passedOn = now[PASSED_ON]
+  return (
+    <>
+      <Figures figures={listFigures(metrics, now, compared)} />
+      {passedOn === 0 ? null : <p class="row-note">{PASSED_ON_MEANING}</p>}
+      {before === null ? null : <Comparison before={before.metrics} isEmpty={compared === null} />}
+      <RecipientFigures metrics={metrics} />
+    </>
+  )
+}
+
+/** The emails that were sent are those that were delivered, passed on and bounced. */
+function listFigures({ summary }: Metrics, now: Counts, compared: Counts | null): readonly FigureProps[] {
+  const passedOn = now[PASSED_ON]
+  const reached = passedOn + now.Delivered
+  const ofReached = passedOn === 0 ? 'delivered' : 'passed on or delivered'
+  const figure = (name: keyof Counts, remark: string): FigureProps => ({
     name,
     value: formatNumber(now[name]),
     remark: (
       <>
         {remark}
-        {then === null ? null : <Change now={now[name]} before={then[name]} />}
+        {compared === null ? null : <Change now={now[name]} before={compared[name]} />}
       </>
     ),
   })
+  const share = (name: keyof Counts, whole: number, what: string): FigureProps =>
+    figure(name, `${formatPercent(shareOf(now[name], whole))} of ${what}`)
+  return [
+    figure('Sent', remarkOnSent(summary, shareOf(reached, summary.sent), ofReached)),
+    share('Delivered', summary.sent, 'sent'),
+    ...(passedOn === 0 ? [] : [share(PASSED_ON, summary.sent, 'sent')]),
+    share('Bounced', summary.sent, 'sent'),
+    figure('Complained', `${formatSmallPercent(shareOf(now.Complained, reached))} of ${ofReached}`),
+    share('Opened', reached, ofReached),
+    share('Clicked', reached, ofReached),
+  ]
+}
+
+interface ComparisonProps {
+  readonly before: Metrics
+  /** No email was sent then. */
+  readonly isEmpty: boolean
+}
+
+function Comparison({ before: { period }, isEmpty }: ComparisonProps): VNode {
+  const range = <TimeRange from={period.start} to={period.end} />
   return (
-    <>
-      <Figures
-        figures={[
-          figure('Sent', remarkOnUnsent(summary)),
-          figure('Delivered', `${formatRate(rates.delivery_rate)} of sent`),
-          figure('Bounced', `${formatRate(rates.bounce_rate)} of sent`),
-          figure('Complained', `${formatSmallShare(now.Complained, summary.delivered)} of delivered`),
-          figure('Opened', `${formatRate(rates.open_rate)} of delivered`),
-          figure('Clicked', `${formatRate(rates.click_rate)} of delivered`),
-        ]}
-      />
-      {before === null ? null : (
-        <p class="row-note">
-          Changes are from the time before: <TimeRange from={before.metrics.period.start} to={start} />.
-        </p>
+    <p class="row-note">
+      {isEmpty ? (
+        <>There is nothing to compare with, because no email was sent in the time before: {range}.</>
+      ) : (
+        <>The changes compare with the time before: {range}.</>
       )}
-      <RecipientFigures total={summary.total} recipients={recipients} />
-    </>
+    </p>
   )
 }
 
@@ -83,10 +110,13 @@ export function TimeRange({ from, to }: { readonly from: string; readonly to: st
 
 type FigureProps = Parameters<typeof Figures>[0]['figures'][number]
 
+type Counts = ReturnType<typeof countFigures>
+
 function countFigures({ metrics: { summary }, daily }: Totals) {
   return {
     Sent: summary.sent,
     Delivered: summary.delivered,
+    [PASSED_ON]: countPassedOn(summary),
     Bounced: summary.bounced,
     Complained: daily.data.reduce((sum, day) => sum + day.complained, 0),
     Opened: summary.unique_opens,
@@ -101,48 +131,39 @@ const signed = new Intl.NumberFormat(undefined, {
 })
 
 function Change({ now, before }: { readonly now: number; readonly before: number }): VNode {
-  return <span class="figure-change">{describeChange(now, before)}</span>
-}
-
-/** `+12 % from 1,034`. */
-function describeChange(now: number, before: number): string {
-  if (before === 0) return now === 0 ? 'none before either' : 'none before'
-  return now === before ? 'as many as before' : `${signed.format(now / before - 1)} from ${formatNumber(before)}`
-}
-
-interface RecipientFigureProps extends Pick<Metrics, 'recipients'> {
-  /** The number of emails. */
-  readonly total: number
+  const change = before === 0 ? '' : `${signed.format(now / before - 1)}, `
+  return (
+    <span class="figure-change">
+      {change}before {formatNumber(before)}
+    </span>
+  )
 }
 
 /** Shown only if an email has several recipients. Otherwise the figures of emails say everything. */
-function RecipientFigures({ total, recipients }: RecipientFigureProps): VNode | null {
+function RecipientFigures({ metrics: { summary, recipients } }: { readonly metrics: Metrics }): VNode | null {
   const states = Object.entries(recipients).filter(([, count]) => count > 0)
   const all = states.reduce((sum, [, count]) => sum + count, 0)
-  if (all <= total) return null
-  const parts = states.map(([state, count]) => `${formatNumber(count)} ${state}`)
+  if (all <= summary.total) return null
+  const parts = states.map(([state, count]) => `${formatNumber(count)} ${nameMailState(state).toLowerCase()}`)
   return (
     <p class="row-note">
-      These figures count emails. They have {formatNumber(all)} recipients: {parts.join(', ')}.
+      These figures count emails. All {formatNumber(summary.total)} emails have {formatNumber(all)} recipients:{' '}
+      {parts.join(', ')}.
     </p>
   )
 }
 
-function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): string {
-  const waiting = queued + scheduled
-  const parts = [
-    ...(waiting === 0 ? [] : [`${formatNumber(waiting)} waiting`]),
+/** `80 % of them passed on or delivered; 1 more failed`. */
+function remarkOnSent({ sent, failed, queued, scheduled }: Metrics['summary'], reached: number, words: string): string {
+  const others = [
+    ...(queued === 0 ? [] : [`${formatNumber(queued)} more in the queue`]),
+    ...(scheduled === 0 ? [] : [`${formatNumber(scheduled)} more scheduled`]),
     ...(failed === 0 ? [] : [`${formatNumber(failed)} failed`]),
   ]
-  return parts.length === 0 ? 'none waiting or failed' : `and ${parts.join(', ')}`
+  return [...(sent === 0 ? [] : [`${formatPercent(reached)} of them ${words}`]), ...others].join('; ')
 }
 
-/** Formats a percentage of the interface. */
-function formatRate(percentage: number): string {
-  return formatPercent(percentage / 100)
-}
-
-/** Formats a share of complaints. A tenth of a percent is much. */
-function formatSmallShare(part: number, whole: number): string {
-  return formatSmallPercent(whole === 0 ? 0 : Math.min(1, part / whole))
+/** At most 1, because an email that was opened may have bounced for another of its recipients. */
+function shareOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.min(1, part / whole)
 }

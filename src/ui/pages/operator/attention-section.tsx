@@ -33,6 +33,7 @@ export function AttentionSection(): VNode {
       <Loaded from={found}>
         {(data) => (
           <>
+            {data.local_trial ? <TrialNote /> : null}
             <Summary found={data} />
             {data.concerns.length === 0 ? (
               <Note tone="good">
@@ -45,6 +46,17 @@ export function AttentionSection(): VNode {
         )}
       </Loaded>
     </Section>
+  )
+}
+
+function TrialNote(): VNode {
+  return (
+    <Note tone="info" title="This is a local trial: checks of the public DNS are left out">
+      <p>
+        Other machines cannot connect to this server, and its name cannot be in the public DNS. “Check now” looks at the
+        machine and the work of the service.
+      </p>
+    </Note>
   )
 }
 

@@ -18,9 +18,11 @@ interface ConcernListProps {
   readonly concerns: readonly Concern[]
   /** The list begins with so many. A button shows the others. */
   readonly first?: number
+  /** Each is a line, which a click opens. */
+  readonly isBrief?: boolean
 }
 
-export function ConcernList({ concerns, first = Number.POSITIVE_INFINITY }: ConcernListProps): VNode {
+export function ConcernList({ concerns, first = Number.POSITIVE_INFINITY, isBrief = false }: ConcernListProps): VNode {
   const [all, setAll] = useState(false)
   const shown = all ? concerns : concerns.slice(0, first)
   const left = concerns.length - shown.length
@@ -28,7 +30,7 @@ export function ConcernList({ concerns, first = Number.POSITIVE_INFINITY }: Conc
     <>
       <ul class="attention">
         {shown.map((concern) => (
-          <Item key={concern.key} concern={concern} />
+          <Item key={concern.key} concern={concern} isBrief={isBrief} />
         ))}
       </ul>
       {left === 0 ? null : (
@@ -46,37 +48,65 @@ const badges = {
   unanswered: { tone: 'neutral', word: 'No answer' },
 } as const
 
-function Item({ concern }: { readonly concern: Concern }): VNode {
-  const { severity, title, text, link, remedy, affected } = concern
-  const { tone, word } = badges[severity]
+interface ItemProps {
+  readonly concern: Concern
+  readonly isBrief: boolean
+}
+
+function Item({ concern, isBrief }: ItemProps): VNode {
+  const { severity, link } = concern
   const [here] = useLocation()
   return (
-    <li class={`attention-item attention-${severity}`}>
-      <div>
-        <h3>
-          {allowBreaks(title)}{' '}
-          <StatusBadge status={severity} tone={tone}>
-            {word}
-          </StatusBadge>
-        </h3>
-        <p>{localizeTimes(text)}</p>
-        {remedy.length === 0 ? null : (
-          <ul class="attention-remedy">
-            {remedy.map((line) => (
-              <li key={line}>
-                <RemedyLine line={line} title={title} />
-              </li>
-            ))}
-          </ul>
-        )}
-        {affected.length === 0 ? null : <Affected texts={affected} />}
-      </div>
+    <li class={`attention-item attention-${severity}${isBrief ? ' attention-brief' : ''}`}>
+      {isBrief ? (
+        <details>
+          <summary>
+            <Title concern={concern} />
+          </summary>
+          <ItemText concern={concern} />
+        </details>
+      ) : (
+        <div>
+          <Title concern={concern} />
+          <ItemText concern={concern} />
+        </div>
+      )}
       {link === null || link.href === here ? null : (
         <ButtonLink small href={link.href}>
           {link.label}
         </ButtonLink>
       )}
     </li>
+  )
+}
+
+function Title({ concern: { severity, title } }: { readonly concern: Concern }): VNode {
+  const { tone, word } = badges[severity]
+  return (
+    <h3>
+      {allowBreaks(title)}{' '}
+      <StatusBadge status={severity} tone={tone}>
+        {word}
+      </StatusBadge>
+    </h3>
+  )
+}
+
+function ItemText({ concern: { title, text, remedy, affected } }: { readonly concern: Concern }): VNode {
+  return (
+    <>
+      <p>{localizeTimes(text)}</p>
+      {remedy.length === 0 ? null : (
+        <ul class="attention-remedy">
+          {remedy.map((line) => (
+            <li key={line}>
+              <RemedyLine line={line} title={title} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {affected.length === 0 ? null : <Affected texts={affected} />}
+    </>
   )
 }
 

@@ -5,8 +5,9 @@ import { api, sessionApi, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { mayAdminister } from '../../api/session-state.ts'
 import { Button, ButtonLink } from '../../components/button.tsx'
+import { MailState } from '../../components/mail-state.tsx'
 import { Section } from '../../components/page.tsx'
-import { Copy, Note, StatusBadge } from '../../components/values.tsx'
+import { Copy, Note } from '../../components/values.tsx'
 import { SendingSamples } from '../keys/sending-samples.tsx'
 import { DomainCheck } from './domain-check.tsx'
 
@@ -56,10 +57,12 @@ interface Step {
   readonly isOpen?: boolean
   /** The list shows it until the step is done, and with more weight if the step is the next one. */
   readonly act?: (isNext: boolean) => ComponentChildren
+  /** What the list shows when the step is done: where the thing is. */
+  readonly again?: ComponentChildren
 }
 
 function StepItem({ step, number, isNext }: { readonly step: Step; number: number; isNext: boolean }): VNode {
-  const { title, isDone, state, body, act, isOpen = false } = step
+  const { title, isDone, state, body, act, again, isOpen = false } = step
   return (
     <li
       class={`step${isDone ? ' step-done' : ''}${isNext ? ' step-next' : ''}`}
@@ -77,7 +80,7 @@ function StepItem({ step, number, isNext }: { readonly step: Step; number: numbe
             </h3>
             <p class="soft">{state}</p>
           </div>
-          {isDone ? null : act?.(isNext)}
+          {isDone ? again : act?.(isNext)}
         </div>
         {isNext || isOpen ? body : null}
       </div>
@@ -122,6 +125,7 @@ function describeDomain({ steps: { domain }, onChanged }: Known): Step {
     isDone,
     state: isDone ? `${domain.domain} is verified.` : `${domain.domain} waits for its DNS records.`,
     body: isDone ? null : <DomainCheck id={domain.id} onVerified={onChanged} />,
+    again: linkAgain(`/domains/${domain.id}`, 'Show the domain'),
   }
 }
 
@@ -139,6 +143,7 @@ function describeKey({ steps: { has_key: hasKey }, apiKey, makeKey }: Known): St
     body: apiKey === null ? null : <NewKey apiKey={apiKey} />,
     isOpen: apiKey !== null,
     act: mayAdminister.value ? act : onlyAdmins,
+    again: linkAgain('/keys', 'Show the keys'),
   }
 }
 
@@ -165,6 +170,7 @@ function describeSending({ steps: { email }, apiKey }: Known): Step {
         Or write one here
       </ButtonLink>
     ),
+    again: linkAgain('/keys', 'Show the samples again'),
   }
 }
 
@@ -175,11 +181,16 @@ function describeArrival({ steps: { email, is_delivered: isDelivered } }: Known)
   }
   const state = (
     <>
-      <StatusBadge status={email.status} /> {email.subject}
+      <MailState state={email.status} /> {email.subject}
     </>
   )
   const body = <p>Its page shows each attempt, and what the other server has answered.</p>
-  return { title, isDone: isDelivered, state, body, act: linkTo(`/emails/${email.id}`, 'What happens to it') }
+  const href = `/emails/${email.id}`
+  return {
+    ...{ title, isDone: isDelivered, state, body },
+    act: linkTo(href, 'What happens to it'),
+    again: linkAgain(href, 'What happened to it'),
+  }
 }
 
 function describeWebhook({ steps: { has_webhook: isDone } }: Known): Step {
@@ -191,6 +202,7 @@ function describeWebhook({ steps: { has_webhook: isDone } }: Known): Step {
       : 'Optional. A webhook reports each delivery, bounce and complaint to an address of yours.',
     body: null,
     act: mayAdminister.value ? linkTo('/webhooks/new', 'Add a webhook') : onlyAdmins,
+    again: linkAgain('/webhooks', 'Show the webhooks'),
   }
 }
 
@@ -201,12 +213,21 @@ function describeInvitation({ steps: { has_invited: isDone } }: Known): Step {
     state: isDone ? 'You are not alone here.' : 'Optional. Each person gets their own account and a role.',
     body: null,
     act: mayAdminister.value ? linkTo('/members', 'Invite a person') : onlyAdmins,
+    again: linkAgain('/members', 'Show the members'),
   }
 }
 
 function linkTo(href: string, label: string): (isNext: boolean) => VNode {
   return (isNext) => (
     <ButtonLink small={!isNext} href={href} tone={isNext ? 'primary' : 'plain'}>
+      {label}
+    </ButtonLink>
+  )
+}
+
+function linkAgain(href: string, label: string): VNode {
+  return (
+    <ButtonLink small href={href} tone="quiet">
       {label}
     </ButtonLink>
   )

@@ -34,7 +34,7 @@ export function NeedsAttention({ maySend, hasSteps, domain }: NeedsAttentionProp
           concerns.length === 0 ? (
             <Nothing maySend={maySend} />
           ) : (
-            <ConcernList concerns={others(concerns)} first={FIRST} />
+            <ConcernList concerns={others(concerns)} first={FIRST} isBrief />
           )
         }
       </Loaded>

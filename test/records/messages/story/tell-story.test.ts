@@ -150,7 +150,7 @@ t.test('readers and late reports are told in the order of time', async (t) => {
   t.match(linesOf(email, unlisted(...events)), [
     ACCEPTED,
     /^Attempt 1: delivered \| The server of the recipient accepted the email\./,
-    'Attempt 2: passed on | The next server accepted the email and delivers it.',
+    'Attempt 2: passed on | The next server accepted the email and delivers it further.',
     /^Loaded by a program \| A program/,
     `Opened | 2 times, the last time at ${time(5)}.`,
     'Clicked | https://a.test/x',

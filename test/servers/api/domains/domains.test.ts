@@ -17,6 +17,7 @@ interface Domain {
   readonly id: string
   readonly domain: string
   readonly status: string
+  readonly forced: boolean
   readonly inbound: boolean
   readonly blocked_addresses?: readonly string[]
   readonly dns_records: readonly { readonly name: string; readonly purpose: string; readonly status: string }[]
@@ -45,6 +46,7 @@ t.test('a domain is registered with the records to publish, listed and read', as
   t.match(domain, {
     domain: name,
     status: 'pending',
+    forced: false,
     inbound: true,
     verified_at: null,
     dns_records: [
@@ -66,10 +68,10 @@ t.test('a domain is registered with the records to publish, listed and read', as
   })
   const listed = await app.rest('GET', '/v1/domains')
   t.same(check('GET /domains', listed), [])
-  const { id, status, inbound, dns_records, created_at, verified_at } = domain
+  const { id, status, forced, inbound, dns_records, created_at, verified_at } = domain
   t.same(listed.json<{ data: readonly Domain[] }>().data.slice(1), [
     {
-      ...{ id, domain: name, status, inbound, dns_records, created_at, verified_at },
+      ...{ id, domain: name, status, forced, inbound, dns_records, created_at, verified_at },
       ...{ object: 'domain', name, capabilities: { sending: 'enabled', receiving: 'enabled' } },
       ...{ open_tracking: true, click_tracking: true },
     },

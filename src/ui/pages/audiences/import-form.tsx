@@ -167,7 +167,8 @@ function CheckStep(props: CheckStepProps): VNode {
       </Section>
       <RefusedLines
         report={preview}
-        cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
+        titles={preview.columns}
+        cure="The import skips them. Correct them in the file and read it again, or go on without them."
       />
       <ImportStep {...props} />
     </>

@@ -54,7 +54,7 @@ export function ImportReport({ report, onAnother, backHref }: EndProps & { reado
           { name: 'Changed', value: formatNumber(updated) },
           { name: 'Unchanged', value: formatNumber(unchanged) },
           { name: 'Still unsubscribed', value: formatNumber(left) },
-          { name: 'Left out', value: formatNumber(leftOut) },
+          { name: 'Left out as you chose', value: formatNumber(leftOut) },
           { name: 'Refused lines', value: formatNumber(refused) },
         ]}
       />

@@ -120,7 +120,7 @@ function PreviewParts({ preview, missingNote }: PartsProps): VNode {
 }
 
 const widths = [
-  { value: 'desk', label: 'Desk' },
+  { value: 'desk', label: 'Desktop' },
   { value: 'phone', label: 'Phone' },
 ]
 const schemes = [
@@ -160,7 +160,7 @@ function FramePreview({ id, html }: { readonly id: string; readonly html: string
 
 function Concerns({ html }: { readonly html: string }): VNode {
   const concerns = findConcerns(html)
-  if (concerns.length === 0) return <p class="soft">Nothing in this mail is known to be left out by mail programs.</p>
+  if (concerns.length === 0) return <p class="soft">Mail programs will show all of this mail, as far as Posthorn knows.</p>
   return (
     <Note tone="warn" title="What mail programs will not show">
       <ul class="concerns">

@@ -73,7 +73,7 @@ t.test('an entry that was removed again is told with its time', async (t) => {
   })
   t.same(linesOf(bounced, removed(5)).slice(2), [
     'This address was suppressed | It came onto the suppression list because mail to it bounced permanently.',
-    'The address was removed from the suppression list again | Later email is sent to it. This email is not sent again by itself.',
+    'The address was taken off the suppression list | Later email is sent to it. This email is not sent again by itself.',
   ])
   t.match(tellStory(bounced, removed(5))[0]?.steps.at(-1), { kind: 'unsuppressed', at: time(5), suppression: null })
   const left = emailWith({ status: 'suppressed' })

@@ -61,6 +61,7 @@ t.test('a key that was copied is left without a question', { skip }, async (t) =
   await dashboard.open('/keys/new')
   await page.getByLabel('Name').fill('shop')
   await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.getByRole('button', { name: 'Copy the key' }).click()
   await page.getByRole('button', { name: 'Copied the key' }).waitFor()
   const questions: string[] = []

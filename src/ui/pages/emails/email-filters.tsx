@@ -26,8 +26,8 @@ const shownNames = ['text', 'status', 'broadcasts', ...laterNames]
 export const filterNames = [...shownNames, 'broadcast_id']
 
 const broadcastOptions = [
-  { value: '', label: 'By address only' },
-  { value: 'all', label: 'Always' },
+  { value: '', label: 'Hide, unless a whole address is given' },
+  { value: 'all', label: 'Show too' },
 ]
 
 export function toQuery(get: (name: string) => string): Query {

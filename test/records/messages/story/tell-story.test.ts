@@ -80,7 +80,7 @@ t.test('an entry that was removed again is told with its time', async (t) => {
   t.match(linesOf(left, removed(5)), [
     /^Accepted/,
     /^Not sent, because the address was suppressed \|.*It is no longer on the list/,
-    /^The address was removed/,
+    /^The address was taken off/,
   ])
   const later = { ...bounced, created_at: time(6) }
   t.ok(

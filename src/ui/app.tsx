@@ -1,7 +1,9 @@
 /** The dashboard: the pages of a session in their frame, or the pages that need none. */
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { type AroundNavHandler, Redirect, Route, Router, Switch } from 'wouter-preact'
 import { session, workspace } from './api/session-state.ts'
+import { keepFocus } from './components/focus-keeper.ts'
 import { LazyPage } from './components/lazy-page.tsx'
 import { mayLeave } from './components/leave-guard.ts'
 import { Placeholder } from './components/loaded.tsx'
@@ -15,6 +17,7 @@ import { routes } from './shell/routes.ts'
 import { Shell } from './shell/shell.tsx'
 
 export function App(): VNode {
+  useEffect(keepFocus, [])
   return (
     <Router base="/ui" aroundNav={navigateIfAllowed}>
       <Switch>

@@ -56,8 +56,8 @@ t.test('an audience from its creation to its deletion', { skip }, async (t) => {
     ],
     ['1', '1', '1'],
   )
-  await page.getByRole('rowheader', { name: 'is not a mail address' }).waitFor()
-  await page.getByRole('cell', { name: 'line 3' }).waitFor()
+  await page.getByRole('rowheader', { name: 'Is not an e-mail address' }).waitFor()
+  await page.getByRole('cell', { name: '3', exact: true }).waitFor()
   await expectPresentable(t, dashboard, 'the report of an import')
   await page.getByRole('link', { name: 'Open the audience' }).click()
   await page.getByRole('link', { name: 'bob@b.test' }).waitFor()
@@ -166,6 +166,7 @@ t.test('a file is shown before it is imported, and the user says what its column
   ]
   await choose('list.csv', Buffer.from(lines.join('\n')))
   await page.getByText('It has 4 lines with contacts, and is read as UTF-8.').waitFor()
+  await expectEqual(t, () => page.evaluate('document.activeElement.textContent'), 'The file list.csv')
   await page.getByText('Choose below what “newsletter group” is.').waitFor()
   await expectEqual(t, () => page.getByLabel('Between cells').inputValue(), 'semicolon')
   await page.getByRole('cell', { name: HOSTILE }).waitFor()
@@ -181,8 +182,9 @@ t.test('a file is shown before it is imported, and the user says what its column
   await page.getByRole('cell', { name: 'bob@gmail.com' }).waitFor()
   await page.getByRole('button', { name: 'Import the file' }).click()
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
+  await expectEqual(t, () => page.evaluate('document.activeElement.textContent'), 'The file is imported')
   t.equal(await readFigure(page, 'fact', 'Added'), '2')
-  t.equal(await readFigure(page, 'fact', 'Left out'), '1')
+  t.equal(await readFigure(page, 'fact', 'Left out as you chose'), '1')
   t.same(await app.rows('select email, first_name, metadata from contacts order by email'), [
     { email: 'ann@b.test', first_name: 'Ann', metadata: '{"Ort":"Wien"}' },
     { email: 'info@b.test', first_name: 'Info', metadata: '{"Ort":"Linz"}' },
@@ -221,13 +223,13 @@ t.test('a file of Excel is read as Windows-1252, and the preview says what its i
     t.equal(await page.getByLabel(name, { exact: true }).inputValue(), field)
   }
   const read = (names: readonly string[]) => Promise.all(names.map((name) => readFigure(page, 'fact', name)))
-  const names = ['New contacts', 'Contacts to change', 'Left out', 'Refused']
+  const names = ['New contacts', 'Contacts to change', 'Left out as you chose', 'Refused']
   t.same(await read(names), ['1', '1', '1', '50'])
   await page.getByText('1 address with a misspelled domain').click()
   await expectEqual(t, async () => (await read(names)).join(' '), '2 1 0 50', 'the counts follow the choices')
   const refused = page.getByRole('table', { name: 'Refused lines' }).locator('tbody tr')
   t.equal(await refused.count(), 1, 'equal refusals are one row')
-  t.match(await refused.textContent(), /not a mail address.*50.*lines 5, 6, 7, 8, 9, …/)
+  t.match(await refused.textContent(), /Is not an e-mail address.*E-Mail.*50.*5, 6, 7, 8, 9, …/)
   await expectPresentable(t, dashboard, 'the preview of a wide file')
 
   await page.getByRole('button', { name: 'Choose another file' }).click()

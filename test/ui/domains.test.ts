@@ -222,3 +222,19 @@ t.test('the list shows the domains of the workspace', { skip }, async (t) => {
   await expectPresentable(t, dashboard, 'the list of domains')
   t.same(dashboard.faults, [])
 })
+
+t.test('a name with an umlaut is shown as it is written, with its form in DNS', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const { domain } = (await app.rest('POST', '/v1/domains', { body: { domain: 'xn--mller-shop-9db.test' } })).json<{
+    readonly domain: string
+  }>()
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/domains')
+  await page.getByRole('rowheader', { name: domain }).getByRole('link', { name: 'müller-shop.test' }).click()
+  await page.getByRole('heading', { level: 1, name: 'müller-shop.test' }).waitFor()
+  await page.getByText(`In DNS and in programs: ${domain}`).waitFor()
+  await expectPresentable(t, dashboard, 'a domain with an umlaut')
+  t.same(dashboard.faults, [])
+})

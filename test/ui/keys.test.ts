@@ -5,6 +5,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectEqual } from '../helpers/ui/expect-shown.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
 
@@ -30,7 +31,15 @@ t.test('a key is created, works, is shown once, and is revoked', { skip }, async
   t.equal((await app.rest('GET', '/v1/emails', { key })).status, 200)
   t.equal((await app.rest('POST', '/v1/domains', { key, body: { domain: 'c.test' } })).status, 403, 'its scopes hold')
 
-  await page.getByRole('link', { name: 'Back to the list of keys' }).click()
+  const questions: string[] = []
+  page.once('dialog', (question) => {
+    questions.push(question.message())
+    void question.dismiss()
+  })
+  await page.getByRole('link', { name: 'Domains' }).click()
+  await expectEqual(t, async () => questions.join(), 'The key is shown only on this page, and you have not copied it. Leave without it?')
+  t.match(page.url(), /\/keys\/new$/)
+  await page.getByRole('link', { name: 'I have it: back to the list of keys' }).click()
   await page.getByRole('rowheader', { name: 'shop <b>x</b>' }).waitFor()
   t.notOk((await page.content()).includes(key), 'the list does not have the secret')
   await expectPresentable(t, dashboard, 'the list of keys')
@@ -74,4 +83,26 @@ t.test('the page of a new key shows the first email of this key, and of no other
   await page.getByText(/: Mine$/).waitFor()
   t.equal(await page.getByText('Not delivered').count(), 0)
   t.same(faults, [])
+})
+
+t.test('a key that was copied is left without a question', { skip }, async (t) => {
+  const app = await testDaemon(t)
+  const dashboard = await openDashboard(t, app)
+  const { page } = dashboard
+  await dashboard.signIn()
+  await dashboard.open('/keys/new')
+  await page.getByLabel('Name').fill('shop')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy the key' }).click()
+  await page.getByRole('button', { name: 'Copied the key' }).waitFor()
+  const questions: string[] = []
+  page.on('dialog', (question) => {
+    questions.push(question.message())
+    void question.dismiss()
+  })
+  await page.getByRole('link', { name: 'Domains' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Domains' }).waitFor()
+  t.same(questions, [])
+  t.same(dashboard.faults, [])
 })

@@ -79,6 +79,7 @@ t.test('it shows what needs attention and the numbers of mail', { skip }, async 
   const attention = page.locator('.attention')
   await attention.getByText('shop.test is not verified yet').waitFor()
   await page.getByRole('button', { name: 'Show 1 more' }).click()
+  await expectEqual(t, () => page.evaluate('document.activeElement.closest("li.attention-item") !== null'), true)
   await expectSame(
     t,
     async () => (await attention.locator('h3').allTextContents()).toSorted(),

@@ -54,6 +54,22 @@ t.test('everything is found from one field, by keyboard alone', { skip }, async 
   await page.keyboard.press('/')
   await expectEqual(t, () => dialog.count(), 0, 'a slash in a field is a slash')
 
+  await page.getByLabel('Status').focus()
+  await page.keyboard.press('/')
+  await field.waitFor()
+  const topOf = async (): Promise<number | undefined> => (await field.boundingBox())?.y
+  const top = await topOf()
+  for (const [word, label] of [
+    ['dark', 'Account: password, sessions, color scheme'],
+    ['footer', 'Workspace'],
+    ['certificate', 'Domains'],
+  ] as const) {
+    await field.fill(word)
+    await dialog.getByRole('link', { name: label, exact: true }).waitFor()
+  }
+  await field.fill('nvoice')
+  await dialog.getByRole('link', { name: /^Invoice/ }).first().waitFor()
+  t.equal(await topOf(), top, 'the field stays in its place')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Search', exact: true }).click()
   await field.fill('bob@b.test')

@@ -80,6 +80,9 @@ t.test('groups of the navigation close and stay closed, and the account has a me
     0,
   )
   await another.close()
+  await link('Health').click()
+  await page.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
+  t.equal(await link('Contacts').count(), 1, 'no group closes when a page opens')
   await navigation.getByRole('button', { name: 'Audience' }).press('Space')
   await expectEqual(t, () => link('Contacts').count(), 0)
   await page.reload()
@@ -102,6 +105,17 @@ t.test('groups of the navigation close and stay closed, and the account has a me
     ['ArrowDown', 'Account'],
     ['ArrowUp', 'Sign out'],
     ['Home', 'Account'],
+  ] as const) {
+    await page.keyboard.press(key)
+    await expectEqual(t, focused, item, key)
+  }
+  await page.getByRole('group', { name: 'Color scheme' }).getByText('Color scheme').waitFor()
+  for (const [key, item] of [
+    ['ArrowRight', 'Account'],
+    ['End', 'Sign out'],
+    ['ArrowUp', 'Dark'],
+    ['ArrowLeft', 'Light'],
+    ['ArrowRight', 'Dark'],
   ] as const) {
     await page.keyboard.press(key)
     await expectEqual(t, focused, item, key)

@@ -57,11 +57,13 @@ interface ButtonLinkProps {
   readonly children: ComponentChildren
   readonly tone?: Tone
   readonly small?: boolean
+  /** Called before the link is followed. */
+  readonly onClick?: () => void
 }
 
-export function ButtonLink({ href, children, tone = 'plain', small = false }: ButtonLinkProps): VNode {
+export function ButtonLink({ href, children, tone = 'plain', small = false, onClick }: ButtonLinkProps): VNode {
   return (
-    <Link href={href} class={buttonClass(tone, small)}>
+    <Link href={href} class={buttonClass(tone, small)} onClick={() => onClick?.()}>
       {children}
     </Link>
   )

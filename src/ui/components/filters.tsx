@@ -47,10 +47,11 @@ export function Filters({ names, filters, children }: FiltersProps): VNode {
   const id = useId()
   const element = useRef<HTMLElement>(null)
   const set = (values: Readonly<Record<string, string>>): void => {
+    const name = document.activeElement?.getAttribute('name') ?? null
     filters.set(values)
     setOpen(false)
     // The fields are made anew with their values.
-    setTimeout(() => focusFirstShown(element.current))
+    setTimeout(() => focusAgain(element.current, name))
   }
   const used = names.filter((name) => filters.get(name) !== '').length
   const apply = async (values: FormData): Promise<void> => {
@@ -99,8 +100,13 @@ function FilterToggle({ id, isOpen, used, onToggle }: ToggleProps): VNode {
   )
 }
 
-/** The button that opens the filters, or on wide screens the one that applies them. */
-function focusFirstShown(place: HTMLElement | null): void {
-  const buttons = [...(place?.querySelectorAll<HTMLElement>('.filters-toggle, [type="submit"]') ?? [])]
-  buttons.find((button) => button.offsetParent !== null)?.focus()
+/**
+ * Gives the focus to the field that had it. If it is not shown, or a button had it, the focus goes to the button that
+ * opens the filters, or on wide screens to the one that applies them.
+ */
+function focusAgain(place: HTMLElement | null, name: string | null): void {
+  const field = name === null ? null : `[name="${CSS.escape(name)}"]`
+  const selectors = [...(field === null ? [] : [field]), '.filters-toggle', '[type="submit"]']
+  const targets = selectors.map((selector) => place?.querySelector<HTMLElement>(selector))
+  targets.find((target) => target?.checkVisibility() === true)?.focus()
 }

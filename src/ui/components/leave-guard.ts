@@ -1,6 +1,7 @@
 /**
- * Asks before text that is not saved is left: by a link of the dashboard, by the history of the browser, or by closing
- * the window. A page with such text has one guard.
+ * Asks before text that is not saved, or a secret that is shown once, is left: by a link of the dashboard, by the
+ * history of the browser, or by closing the window. A page with such text has one guard. A user who stays finds the
+ * focus in the field that was written last.
  */
 import { useEffect, useRef } from 'preact/hooks'
 
@@ -16,15 +17,23 @@ export interface LeaveGuard {
 /** Changes since the page was opened, of those that are not saved. Zero means that all is saved. */
 let unsaved = 0
 
-const QUESTION = 'There is text that is not saved. Leave without saving it?'
+const UNSAVED = 'There is text that is not saved. Leave without saving it?'
 
-export function useLeaveGuard(): LeaveGuard {
+/** What the guard of the open page asks. */
+let question = UNSAVED
+
+/** The field that had the focus when text was last written. */
+let written: Element | null = null
+
+export function useLeaveGuard(asked = UNSAVED): LeaveGuard {
   const changes = useRef(0)
   useEffect(() => {
+    question = asked
     window.addEventListener('beforeunload', holdWindow)
     const stop = watchHistory()
     return () => {
       unsaved = 0
+      written = null
       window.removeEventListener('beforeunload', holdWindow)
       stop()
     }
@@ -33,6 +42,7 @@ export function useLeaveGuard(): LeaveGuard {
     set: () => {
       changes.current += 1
       unsaved = changes.current
+      written = document.activeElement
     },
     begin: () => changes.current,
     clear: (begun) => {
@@ -42,12 +52,20 @@ export function useLeaveGuard(): LeaveGuard {
   return guard.current
 }
 
-/** Returns true if the user may go to another page. It asks if there is text that is not saved. */
+/** Returns true if the user may go to another page. It asks if something would be lost. */
 export function mayLeave(): boolean {
   if (unsaved === 0) return true
-  const leaves = window.confirm(QUESTION)
+  const leaves = window.confirm(question)
   if (leaves) unsaved = 0
+  else focusWritten(written)
   return leaves
+}
+
+/** Waits until a menu or dialog with the link has closed, because that moves the focus too. */
+function focusWritten(field: Element | null): void {
+  setTimeout(() => {
+    if (field instanceof HTMLElement && field !== document.body) field.focus()
+  })
 }
 
 function holdWindow(event: BeforeUnloadEvent): void {

@@ -11,19 +11,23 @@ interface RefusedLinesProps {
   readonly report: Pick<Report, 'refused' | 'refusal_reasons'>
   /** What the user can do about them. */
   readonly cure: string
+  /** How users call the field to which a column of the file goes. */
+  readonly labelOf?: (field: string) => string
 }
 
 type Reason = Report['refusal_reasons'][number]
 
-const columns: readonly Column<Reason>[] = [
-  { title: 'Reason', show: ({ reason }) => reason },
-  { title: 'Column', show: ({ field }) => field ?? '–' },
-  { title: 'Lines', kind: 'number', show: ({ count }) => formatNumber(count) },
-  { title: 'Where', show: describePlaces },
-  { title: 'Value', show: ({ value }) => value ?? '–' },
-]
+function toColumns(labelOf: (field: string) => string): readonly Column<Reason>[] {
+  return [
+    { title: 'Reason', show: ({ reason }) => toSentence(reason) },
+    { title: 'Column', show: ({ field }) => (field === null ? '–' : labelOf(field)) },
+    { title: 'How many', kind: 'number', show: ({ count }) => formatNumber(count) },
+    { title: 'In lines', show: describePlaces },
+    { title: 'Value', show: ({ value }) => value ?? '–' },
+  ]
+}
 
-export function RefusedLines({ report, cure }: RefusedLinesProps): VNode | null {
+export function RefusedLines({ report, cure, labelOf = (field) => field }: RefusedLinesProps): VNode | null {
   const { refused, refusal_reasons: reasons } = report
   if (refused === 0) return null
   const counted = reasons.reduce((sum, { count }) => sum + count, 0)
@@ -33,7 +37,7 @@ export function RefusedLines({ report, cure }: RefusedLinesProps): VNode | null 
     <Section title="Refused lines" intro={`${cure}${rest}`}>
       <Table
         caption="Refused lines"
-        columns={columns}
+        columns={toColumns(labelOf)}
         rows={reasons}
         rowKey={({ field, reason }) => `${field} ${reason}`}
       />
@@ -42,6 +46,11 @@ export function RefusedLines({ report, cure }: RefusedLinesProps): VNode | null 
 }
 
 function describePlaces({ count, lines }: Reason): string {
-  const numbers = lines.map(formatNumber).join(', ')
-  return `${count === 1 ? 'line' : 'lines'} ${numbers}${lines.length < count ? ', …' : ''}`
+  return `${lines.map(formatNumber).join(', ')}${lines.length < count ? ', …' : ''}`
+}
+
+/** The server says how an address is built in the words of its interface. */
+function toSentence(reason: string): string {
+  const text = reason.replace('is not a mail address, local@domain', 'is not an e-mail address, such as ann@example.com')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -66,14 +66,16 @@ interface CopyProps {
   readonly text: string
   /** What the button copies, for its name: `the value of the MX record`. */
   readonly label: string
+  /** Called when the text is in the clipboard. */
+  readonly onCopied?: (() => void) | undefined
 }
 
 /** Text in a fixed-width font with a button that copies it. */
-export function Copy({ text, label }: CopyProps): VNode {
+export function Copy({ text, label, onCopied }: CopyProps): VNode {
   return (
-    <span class="copy">
+    <span class="copy" onCopy={() => onCopied?.()}>
       <code>{allowBreaks(text)}</code>
-      <CopyButton text={text} label={label} />
+      <CopyButton text={text} label={label} onCopied={onCopied} />
     </span>
   )
 }
@@ -86,11 +88,12 @@ interface CopyButtonProps extends CopyProps {
   readonly children?: ComponentChildren
 }
 
-export function CopyButton({ text, label, children = 'Copy' }: CopyButtonProps): VNode {
+export function CopyButton({ text, label, onCopied, children = 'Copy' }: CopyButtonProps): VNode {
   const [copied, setCopied] = useState(false)
   const copy = (): void => {
     const show = (): void => {
       setCopied(true)
+      onCopied?.()
       setTimeout(() => setCopied(false), SHOWS_COPIED)
     }
     const fail = (): void => notify('The browser does not allow copying. Select the text and copy it yourself.', 'bad')

@@ -88,7 +88,7 @@ function SetPasswordForm({ token, email }: SetPasswordFormProps): VNode {
     <FrontPage title="Set your password">
       <Form onSubmit={submit}>
         <Owner email={email} />
-        <NewPasswordFields name="password" />
+        <NewPasswordFields name="password" takesFocus />
         <FormActions>
           <SubmitButton>Set the password and sign in</SubmitButton>
         </FormActions>

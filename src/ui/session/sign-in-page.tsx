@@ -37,7 +37,7 @@ export function SignInPage({ ended }: { readonly ended: boolean }): VNode {
     <FrontPage title="Sign in">
       {ended ? <Note tone="info">Your session has ended. Sign in again to continue.</Note> : null}
       <Form onSubmit={signIn}>
-        <TextField name="email" label="E-mail address" type="email" autoComplete="username" />
+        <TextField name="email" label="E-mail address" type="email" autoComplete="username" takesFocus />
         <TextField name="password" label="Password" type="password" autoComplete="current-password" />
         <FormActions>
           <SubmitButton>Sign in</SubmitButton>

@@ -98,13 +98,17 @@ function listItems(menu: RefObject<HTMLElement>): readonly HTMLElement[] {
   return [...(menu.current?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
 }
 
-/** Moves the focus within the menu, around its ends too. */
+/** Moves the focus within the menu, around its ends too. Items that lie side by side are also reached sideways. */
 function walk(event: KeyboardEvent, items: readonly HTMLElement[]): void {
   const focused = document.activeElement
   const at = focused instanceof HTMLElement ? items.indexOf(focused) : -1
+  const next = (at + 1) % items.length
+  const previous = (Math.max(at, 0) - 1 + items.length) % items.length
+  const isInRow = focused?.getAttribute('role') === 'menuitemradio'
   const places: Readonly<Record<string, number>> = {
-    ArrowDown: (at + 1) % items.length,
-    ArrowUp: (Math.max(at, 0) - 1 + items.length) % items.length,
+    ArrowDown: next,
+    ArrowUp: previous,
+    ...(isInRow ? { ArrowRight: next, ArrowLeft: previous } : {}),
     Home: 0,
     End: items.length - 1,
   }
@@ -201,9 +205,13 @@ function MenuContent({ id, onKeyDown, isLeaving, leave }: ContentProps): VNode {
 }
 
 function ThemeChoice(): VNode {
+  const id = useId()
   return (
     // biome-ignore lint/a11y/useSemanticElements: a menu may have a group, and no fieldset.
-    <div role="group" aria-label="Color scheme" class="theme-choice">
+    <div role="group" aria-labelledby={id} class="theme-choice">
+      <span id={id} role="presentation" class="theme-label">
+        Color scheme
+      </span>
       {themes.map((one) => (
         <button
           key={one}

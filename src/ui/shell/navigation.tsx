@@ -13,6 +13,7 @@ type Group = (typeof groups)[number]
 export function Navigation({ location }: { readonly location: string }): VNode {
   const element = useRef<HTMLElement>(null)
   const [opened, setOpened] = useState<OpenGroups>(readOpenGroups)
+  const [entered] = useState(location)
   // The list has its own scroll bar in low windows.
   useEffect(() => element.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [location])
   const choose = (group: Group, isOpen: boolean): void => {
@@ -32,7 +33,7 @@ export function Navigation({ location }: { readonly location: string }): VNode {
             group={group}
             entries={entries}
             location={location}
-            isOpen={opened[group] ?? isOpenAtFirst(group, location)}
+            isOpen={opened[group] ?? (isOpenAtFirst(group, entered) || hasPage(group, location))}
             onToggle={(isOpen) => choose(group, isOpen)}
           />
         )
@@ -44,12 +45,17 @@ export function Navigation({ location }: { readonly location: string }): VNode {
 /** The lowest window in which all groups of a workspace fit, with those of the operator. */
 const isLow = matchMedia('(max-height: 66rem)')
 
-/** The group of the operator opens with its pages. In a low window they stand in place of the other groups. */
-function isOpenAtFirst(group: Group, location: string): boolean {
-  const isOperating = listEntries('Operator').some(({ path }) => isCurrent(location, path))
-  const isCurrentGroup = listEntries(group).some(({ path }) => isCurrent(location, path))
-  if (isOperating && isLow.matches) return isCurrentGroup
-  return group !== 'Operator' || isCurrentGroup
+/**
+ * The group of the operator opens with its pages. If the dashboard is entered there in a low window, they stand in place
+ * of the other groups. Later no group closes by itself.
+ */
+function isOpenAtFirst(group: Group, entered: string): boolean {
+  if (hasPage('Operator', entered) && isLow.matches) return hasPage(group, entered)
+  return group !== 'Operator' || hasPage(group, entered)
+}
+
+function hasPage(group: Group, location: string): boolean {
+  return listEntries(group).some(({ path }) => isCurrent(location, path))
 }
 
 interface EntriesProps {

@@ -12,6 +12,7 @@ import { allowBreaks } from '../components/allow-breaks.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { MailState } from '../components/mail-state.tsx'
 import { StatusBadge, Time } from '../components/values.tsx'
+import { hasWord } from './page-words.ts'
 import { routes } from './routes.ts'
 import { type FoundGroup, type FoundItem, kindNames, toAllResults, toResult } from './search-links.ts'
 
@@ -157,7 +158,7 @@ interface StatusProps {
 function Status({ text, count, error, isWaiting }: StatusProps): VNode {
   const words =
     text.length < MIN_LENGTH
-      ? 'Type at least two characters. A complete address finds all of its emails.'
+      ? 'Type at least two characters. A complete address finds all of its emails, those of broadcasts too.'
       : isWaiting
         ? 'Searching …'
         : (error ?? (count === 0 ? 'Nothing was found.' : `${count} found.`))
@@ -199,12 +200,21 @@ function PageResults({ pages, onOpen }: PagesProps): VNode | null {
   )
 }
 
+/** Pages of the menu of the account. */
+const unlisted: readonly FoundPage[] = [
+  { path: '/account', label: 'Account: password, sessions, color scheme' },
+  { path: '/help', label: 'Documentation' },
+]
+
+/** Pages that are named by the text come before those that have it among their words. */
 function findPages(text: string): readonly FoundPage[] {
-  return routes
+  const pages = routes
     .filter(({ area }) => area !== 'operator' || mayOperate.value)
     .flatMap(({ path, navigation }) => (navigation === undefined ? [] : [{ path, label: navigation.label }]))
-    .filter(({ label }) => label.toLowerCase().includes(text))
-    .slice(0, MAX_PAGES)
+  const all = [...pages, ...unlisted]
+  const named = all.filter(({ label }) => label.toLowerCase().includes(text))
+  const worded = all.filter((page) => !named.includes(page) && hasWord(page.path, text))
+  return [...named, ...worded].slice(0, MAX_PAGES)
 }
 
 interface GroupProps {

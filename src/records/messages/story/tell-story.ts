@@ -230,6 +230,6 @@ function tellEntry({ email, recipient, events, entry, removal }: Subject): Story
 function tellRemoval({ email, removal }: Subject): StoryStep[] {
   if (removal === null || removal.at < email.created_at) return []
   const sentences = ['Later email is sent to it. This email is not sent again by itself.']
-  const title = 'The address was removed from the suppression list again'
+  const title = 'The address was taken off the suppression list'
   return [toStep({ kind: 'unsuppressed', at: removal.at, title, sentences })]
 }

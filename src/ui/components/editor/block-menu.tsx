@@ -85,11 +85,13 @@ function findTarget(key: string, at: number, typed: string): number | undefined 
 
 /** Pixels between the menu and the edges of the window. */
 const MARGIN = 8
+/** Pixels of the line that the menu must not cover when it stands above it. */
+const LINE = 36
 
 function putAt(menu: HTMLElement, { left, top }: Place): void {
   const { offsetWidth: width, offsetHeight: height } = menu
   const right = Math.max(MARGIN, window.innerWidth - width - MARGIN)
-  const bottom = Math.max(MARGIN, window.innerHeight - height - MARGIN)
   menu.style.left = `${Math.min(Math.max(MARGIN, left), right)}px`
-  menu.style.top = `${Math.min(Math.max(MARGIN, top), bottom)}px`
+  const fitsBelow = top + height + MARGIN <= window.innerHeight
+  menu.style.top = `${Math.max(MARGIN, fitsBelow ? top : top - LINE - height)}px`
 }

@@ -236,13 +236,18 @@ function requireText(values: FormData, name: string): string {
 }
 
 function readLink(values: FormData, name: string): string {
-  const url = requireText(values, name)
+  const url = completeUrl(requireText(values, name))
   if (isLink(url)) return url
   throw toFieldError(name, 'Must begin with https://, http://, mailto: or tel:, or be a variable.')
 }
 
+/** Adds https:// to an address that begins with the name of a host, such as www.example.com. */
+function completeUrl(text: string): string {
+  return /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]\S*)?$/u.test(text) ? `https://${text}` : text
+}
+
 function readImage(values: FormData): string {
-  const url = requireText(values, 'src')
+  const url = completeUrl(requireText(values, 'src'))
   if (isImageUrl(url)) return url
   throw toFieldError('src', 'Must begin with https:// or http://, or be a variable.')
 }

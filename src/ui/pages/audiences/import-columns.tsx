@@ -23,6 +23,17 @@ const choices = [
   ['metadata', 'Metadata as JSON'],
 ] as const
 
+/** Says what a field of the interface is, as the choices of a column do. */
+export function labelField(field: string): string {
+  const known = choices.find(([name]) => name === field)
+  return known === undefined ? field.replace(/^metadata\./, '') : known[1]
+}
+
+/** What the file calls the column of a field. */
+export function titleOf({ columns }: Preview, field: string): string | null | undefined {
+  return columns.find((column) => column.field === field)?.title
+}
+
 const NOT_IMPORTED = ''
 
 export function ImportColumns({ preview, fields, onChange }: ImportColumnsProps): VNode {

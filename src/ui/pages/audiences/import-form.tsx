@@ -11,7 +11,7 @@ import { Fault } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { RefusedLines } from '../../components/refused-lines.tsx'
 import { Note } from '../../components/values.tsx'
-import { ImportColumns } from './import-columns.tsx'
+import { ImportColumns, labelField, titleOf } from './import-columns.tsx'
 import {
   type Choices,
   firstChoices,
@@ -167,7 +167,8 @@ function CheckStep(props: CheckStepProps): VNode {
       </Section>
       <RefusedLines
         report={preview}
-        cure="The import leaves them out. Correct them in the file and read it again, or go on without them."
+        labelOf={(field) => titleOf(preview, field) || labelField(field)}
+        cure="The import skips them. Correct them in the file and read it again, or go on without them."
       />
       <ImportStep {...props} />
     </>

@@ -8,6 +8,7 @@ import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Progress } from '../../components/progress.tsx'
+import { labelField } from './import-columns.tsx'
 import { RefusedLines } from '../../components/refused-lines.tsx'
 import { nameEncoding } from '../../components/text-encodings.ts'
 import { Facts, Note } from '../../components/values.tsx'
@@ -55,12 +56,12 @@ export function ImportReport({ report, onAnother, backHref }: EndProps & { reado
           { name: 'Changed', value: formatNumber(updated) },
           { name: 'Unchanged', value: formatNumber(unchanged) },
           { name: 'Still unsubscribed', value: formatNumber(left) },
-          { name: 'Left out', value: formatNumber(leftOut) },
+          { name: 'Left out as you chose', value: formatNumber(leftOut) },
           { name: 'Refused lines', value: formatNumber(refused) },
           { name: 'Read as', value: nameEncoding(encoding) },
         ]}
       />
-      <RefusedLines report={report} cure="Correct them in the file and import it again." />
+      <RefusedLines report={report} labelOf={labelField} cure="Correct them in the file and import it again." />
       <div class="form-actions">
         <ButtonLink href={backHref} tone="primary">
           Open the audience

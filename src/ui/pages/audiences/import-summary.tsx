@@ -16,7 +16,7 @@ export function ImportSummary({ preview }: { readonly preview: Preview }): VNode
     ['New contacts', added],
     ['Contacts to change', updated],
     ['Lines that change nothing', unchanged],
-    ['Left out', leftOut],
+    ['Left out as you chose', leftOut],
     ['Refused', refused],
     ['Stay unsubscribed', left],
   ]

@@ -81,12 +81,15 @@ export function DraftEditor({ choices, draft, audienceId, onSaved, onDone, onRel
 
 function SaveButtons(): VNode {
   return (
-    <FormActions>
-      <SubmitButton>Save the draft</SubmitButton>
-      <SubmitButton tone="plain" act="test">
-        Save and send a test
-      </SubmitButton>
-    </FormActions>
+    <>
+      <FormActions>
+        <SubmitButton>Save the draft</SubmitButton>
+        <SubmitButton tone="plain" act="test">
+          Save and send a test
+        </SubmitButton>
+      </FormActions>
+      <p class="field-hint">Nothing is sent to the audience yet. “Save the draft” leads to the page with “Send”.</p>
+    </>
   )
 }
 
@@ -130,7 +133,7 @@ function TemplateField({ choices, templateId, onChange }: TemplateFieldProps): V
       ]}
       value={templateId}
       onChange={onChange}
-      hint="The broadcast uses the template as it is at the time of sending."
+      hint={templateId === '' ? undefined : 'The broadcast uses the template as it is at the time of sending.'}
     />
   )
 }

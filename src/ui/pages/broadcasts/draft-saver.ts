@@ -10,7 +10,8 @@ import type { Broadcast } from './broadcast.ts'
 import { type DraftBody, findStored, isUnanswered } from './lost-answer.ts'
 
 export type SaveState =
-  | { readonly kind: 'unchanged' | 'waiting' | 'incomplete' | 'conflict' }
+  | { readonly kind: 'unchanged' | 'waiting' | 'conflict' }
+  | { readonly kind: 'incomplete'; readonly gaps: readonly FieldError[] }
   | { readonly kind: 'saved'; readonly at: string }
   | { readonly kind: 'failed'; readonly message: string }
 
@@ -70,8 +71,9 @@ export class DraftSaver {
   }
 
   private async saveByItself(): Promise<void> {
-    if (this.parts.read().gaps.length > 0) {
-      this.parts.onState({ kind: 'incomplete' })
+    const { gaps } = this.parts.read()
+    if (gaps.length > 0) {
+      this.parts.onState({ kind: 'incomplete', gaps })
       return
     }
     await this.save().catch(() => undefined)
@@ -92,7 +94,7 @@ export class DraftSaver {
     } catch (thrown) {
       const error = asApiError(thrown)
       this.isOvertaken = tellsOfOther(error)
-      onState(this.isOvertaken ? { kind: 'conflict' } : { kind: 'failed', message: error.message })
+      onState(this.isOvertaken ? { kind: 'conflict' } : describeFailure(error, read().gaps))
       throw error
     }
   }
@@ -122,6 +124,13 @@ export class DraftSaver {
       api.PATCH('/v1/broadcasts/{id}', { params: { path: { id } }, body: { ...body, reply_to, ...expected } }),
     )
   }
+}
+
+/** A draft that lacks something is not finished, which is no failure. */
+function describeFailure(error: ApiError, gaps: readonly FieldError[]): SaveState {
+  return gaps.length > 0 && error.fields.length > 0
+    ? { kind: 'incomplete', gaps }
+    : { kind: 'failed', message: error.message }
 }
 
 /** Names the empty fields as the form calls them, next to the others that the server has refused. */

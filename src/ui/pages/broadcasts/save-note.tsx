@@ -44,7 +44,7 @@ function describe(state: SaveState): VNode | string {
     case 'waiting':
       return 'Saving…'
     case 'incomplete':
-      return 'Not saved yet: fill in the name, the sender, the subject and the mail. Then it is saved by itself.'
+      return `Not saved yet. ${state.gaps.map(({ message }) => message).join(' ')} Then it is saved by itself.`
     case 'failed':
       return `Not saved: ${state.message}`
     default:

@@ -9,6 +9,7 @@ import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
+import { showDomain } from '../../components/show-domain.ts'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Time } from '../../components/values.tsx'
 import { DomainStatus, isForced } from './domain-status.tsx'
@@ -49,13 +50,23 @@ export function DomainListPage(): VNode {
 }
 
 const columns: readonly Column<Domain>[] = [
-  { title: 'Domain', show: ({ id, domain }) => <Link href={`/domains/${id}`}>{allowBreaks(domain)}</Link> },
+  { title: 'Domain', show: ({ id, domain }) => <DomainName id={id} domain={domain} /> },
   { title: 'Status', show: (domain) => <DomainStatus domain={domain} /> },
   { title: 'Records', show: (domain) => (isForced(domain) ? 'Not needed' : countCorrect(domain.dns_records)) },
   { title: 'Receives mail', show: ({ inbound }) => (inbound ? 'Yes' : 'No') },
   { title: 'Added', show: ({ created_at: at }) => <Time at={at} kind="day" /> },
   { title: 'Verified', show: ({ verified_at: at }) => <Time at={at} kind="day" /> },
 ]
+
+function DomainName({ id, domain }: Pick<Domain, 'id' | 'domain'>): VNode {
+  const shown = showDomain(domain)
+  return (
+    <>
+      <Link href={`/domains/${id}`}>{allowBreaks(shown)}</Link>
+      {shown === domain ? null : <span class="row-note">{allowBreaks(domain)}</span>}
+    </>
+  )
+}
 
 function countCorrect(records: Domain['dns_records']): string {
   if (records.every(({ status }) => status === 'pending')) return 'Not checked'

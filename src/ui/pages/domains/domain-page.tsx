@@ -13,6 +13,7 @@ import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import type { PageProps } from '../../components/page-route.ts'
 import { Tabs } from '../../components/tabs.tsx'
+import { showDomain } from '../../components/show-domain.ts'
 import { Facts, Note, Time } from '../../components/values.tsx'
 import type { Domain, DomainPartProps } from './domain.ts'
 import { DomainPace } from './domain-pace.tsx'
@@ -48,9 +49,10 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
   )
   return (
     <Page
-      title={domain.data?.domain ?? 'Domain'}
+      title={domain.data === undefined ? 'Domain' : showDomain(domain.data.domain)}
       badge={domain.data === undefined ? null : <DomainStatus domain={domain.data} />}
       up={{ href: '/domains', label: 'Domains' }}
+      intro={domain.data === undefined ? undefined : describeForm(domain.data.domain)}
       actions={mayAdminister.value && domain.data !== undefined ? check : undefined}
     >
       <Loaded from={domain}>{(data) => <DomainParts domain={data} from={domain} dns={dns.data} />}</Loaded>
@@ -61,6 +63,16 @@ export function DomainPage({ params: { id = '' } }: PageProps): VNode {
 /** Tells whether DNS was asked, and does not prove the domain. */
 function isUnproved(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.code.endsWith('_verification_failed')
+}
+
+/** DNS and programs know a name with other letters by its ASCII form. */
+function describeForm(ascii: string): VNode | undefined {
+  if (showDomain(ascii) === ascii) return undefined
+  return (
+    <>
+      In DNS and in programs: <code>{ascii}</code>
+    </>
+  )
 }
 
 interface PartsProps {

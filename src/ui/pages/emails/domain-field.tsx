@@ -16,20 +16,27 @@ export function findDomains(beginning: string): Promise<FoundDomains> {
   return unwrap(sessionApi.GET('/ui/api/sending-domains', { params: { query: { beginning } } }))
 }
 
-/** `domains` are those that a search without a beginning found. */
-export function DomainField({ domains }: { readonly domains: FoundDomains }): VNode {
-  if (domains.has_more) return <SearchedDomain first={domains.data} />
-  const options = domains.data.map((value) => ({ value, label: value }))
-  return <SelectField name="domain" label="Domain" options={options} />
+interface DomainFieldProps {
+  /** Those that a search without a beginning found. */
+  readonly domains: FoundDomains
+  /** The domain that is chosen at first. */
+  readonly value: string
 }
 
-function SearchedDomain({ first }: { readonly first: readonly string[] }): VNode {
+export function DomainField({ domains, value: chosen }: DomainFieldProps): VNode {
+  if (domains.has_more) return <SearchedDomain first={domains.data} value={chosen} />
+  const options = domains.data.map((value) => ({ value, label: value }))
+  return <SelectField name="domain" label="Domain" options={options} value={chosen} />
+}
+
+function SearchedDomain({ first, value }: { readonly first: readonly string[]; readonly value: string }): VNode {
   const [beginning, setBeginning] = useState('')
   const found = useLoad(() => findDomains(beginning.trim()), [beginning])
   return (
     <TextField
       name="domain"
       label="Domain"
+      value={value}
       hint="Type the beginning of a verified domain, and choose one that is offered."
       suggestions={found.data?.data ?? first}
       onInput={setBeginning}

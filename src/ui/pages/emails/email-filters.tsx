@@ -27,8 +27,8 @@ const shownNames = ['text', 'status', 'broadcasts', ...laterNames]
 export const filterNames = [...shownNames, 'broadcast_id']
 
 const broadcastOptions = [
-  { value: '', label: 'Found by address only' },
-  { value: 'all', label: 'Shown too' },
+  { value: '', label: 'Hide, unless a whole address is given' },
+  { value: 'all', label: 'Show too' },
 ]
 
 export function toQuery(get: (name: string) => string): Query {

@@ -129,7 +129,7 @@ function NoEmails({ pages, isFiltered }: { readonly pages: Pages<FoundEmail>; re
   if (isFiltered) {
     return (
       <Empty title="No email matches the filters">
-        <p>The operator sets how long records of emails are kept.</p>
+        <p>Change the filters, or clear them.</p>
       </Empty>
     )
   }

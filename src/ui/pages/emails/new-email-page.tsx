@@ -1,7 +1,7 @@
 /** Sends one email as a test: from a verified domain, with a text, HTML or a template. */
 import type { VNode } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { Link, useLocation } from 'wouter-preact'
+import { Link, useLocation, useSearchParams } from 'wouter-preact'
 import { asApiError } from '../../api/api-error.ts'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
@@ -14,6 +14,7 @@ import { Empty, Loaded } from '../../components/loaded.tsx'
 import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { DomainField, type FoundDomains, findDomains } from './domain-field.tsx'
+import { type FirstValues, loadFirstValues } from './first-values.ts'
 import { listSuppressed, SuppressedNote } from './suppressed-note.tsx'
 import { readTemplateData, TemplateFields } from './template-fields.tsx'
 
@@ -21,15 +22,21 @@ type EmailRequest = components['schemas']['EmailRequest']
 type ContentKind = 'text' | 'html' | 'template'
 
 export function NewEmailPage(): VNode {
-  const domains = useLoad(() => findDomains(''))
+  const [search] = useSearchParams()
+  const loading = useLoad(async () => {
+    const [domains, first] = await Promise.all([findDomains(''), loadFirstValues(search)])
+    return { domains, first }
+  })
   return (
     <Page
       title="Send an email"
       intro="This sends a test in the same way as your programs send email. It counts towards the limits of the plan."
       up={{ href: '/emails', label: 'Emails' }}
     >
-      <Loaded from={domains}>
-        {(found) => (found.data.length === 0 && !found.has_more ? <NoDomain /> : <EmailForm domains={found} />)}
+      <Loaded from={loading}>
+        {({ domains, first }) =>
+          domains.data.length === 0 && !domains.has_more ? <NoDomain /> : <EmailForm {...{ domains, first }} />
+        }
       </Loaded>
     </Page>
   )
@@ -45,8 +52,13 @@ function NoDomain(): VNode {
   )
 }
 
-function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
-  const [kind, setKind] = useState<ContentKind>('text')
+interface EmailFormProps {
+  readonly domains: FoundDomains
+  readonly first: FirstValues
+}
+
+function EmailForm({ domains, first }: EmailFormProps): VNode {
+  const [kind, setKind] = useState<ContentKind>(first.html === null ? 'text' : 'html')
   const [, navigate] = useLocation()
   // Until an answer comes, a further attempt has the same key, so the server does not send twice what it accepted.
   const key = useRef(crypto.randomUUID())
@@ -68,12 +80,12 @@ function EmailForm({ domains }: { readonly domains: FoundDomains }): VNode {
     <Form onSubmit={send}>
       <SuppressedNote addresses={suppressed} />
       <div class="field-pair">
-        <TextField name="from" label="From" value="test" hint="The part of the address before the @." />
-        <DomainField domains={domains} />
+        <TextField name="from" label="From" value={first.local} hint="The part of the address before the @." />
+        <DomainField domains={domains} value={first.domain} />
       </div>
-      <TextField name="from_name" label="Name of the sender" optional />
-      <TextArea name="to" label="To" rows={2} hint="Enter one address in each line, at most 50." />
-      <ContentFields kind={kind} onKind={setKind} />
+      <TextField name="from_name" label="Name of the sender" optional value={first.name} />
+      <TextArea name="to" label="To" rows={2} value={first.to} hint="Enter one address in each line, at most 50." />
+      <ContentFields {...{ kind, first }} onKind={setKind} />
       <TextField
         name="scheduled_for"
         label="Send at"
@@ -99,6 +111,7 @@ function SendActions(): VNode {
 
 interface ContentFieldsProps {
   readonly kind: ContentKind
+  readonly first: FirstValues
   readonly onKind: (kind: ContentKind) => void
 }
 
@@ -108,7 +121,7 @@ const kinds = [
   { value: 'template', label: 'A template' },
 ] as const
 
-function ContentFields({ kind, onKind }: ContentFieldsProps): VNode {
+function ContentFields({ kind, first, onKind }: ContentFieldsProps): VNode {
   const choose = (chosen: string): void => onKind(kinds.find(({ value }) => value === chosen)?.value ?? 'text')
   return (
     <>
@@ -116,11 +129,13 @@ function ContentFields({ kind, onKind }: ContentFieldsProps): VNode {
       {kind === 'template' ? (
         <TemplateFields />
       ) : (
-        <TextField name="subject" label="Subject" value="Test" maxLength={998} />
+        <TextField name="subject" label="Subject" value={first.subject} maxLength={998} />
       )}
-      {kind === 'text' ? <TextArea key="text" name="text" label="Text" rows={8} value="This is a test." /> : null}
+      {kind === 'text' ? (
+        <TextArea key="text" name="text" label="Text" rows={8} value={first.text ?? 'This is a test.'} />
+      ) : null}
       {kind === 'html' ? (
-        <TextArea key="html" name="html" label="HTML" rows={10} mono value="<p>This is a test.</p>" />
+        <TextArea key="html" name="html" label="HTML" rows={10} mono value={first.html ?? '<p>This is a test.</p>'} />
       ) : null}
     </>
   )

@@ -1,13 +1,14 @@
 /** Shows what happened to each recipient, step by step, what comes next, and what members may do about it. */
 import type { ComponentChildren, VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
-import { Button } from '../../components/button.tsx'
+import { Button, ButtonLink } from '../../components/button.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { MailState } from '../../components/mail-state.tsx'
 import { Section } from '../../components/page.tsx'
 import { Time } from '../../components/values.tsx'
 import { changeQueue } from './change-queue.ts'
 import type { EmailPartProps, QueueAct, RecipientStory } from './email.ts'
+import { toSendAgain } from './first-values.ts'
 import { SuppressionLinks } from './suppression-links.tsx'
 
 type StoryStep = RecipientStory['steps'][number]
@@ -23,10 +24,23 @@ export function RecipientStories({ email, onChanged }: EmailPartProps): VNode {
           actions={<RecipientActs emailId={email.id} recipient={recipient} onChanged={onChanged} />}
         >
           <Timeline recipient={recipient} onChanged={onChanged} />
+          {maySendAgain(recipient) ? (
+            <p>
+              <ButtonLink small href={toSendAgain(email.id, recipient.email)}>
+                Send this email again
+              </ButtonLink>
+            </p>
+          ) : null}
         </Section>
       ))}
     </>
   )
+}
+
+/** The address was taken off the suppression list, so what it did not get can be sent. */
+function maySendAgain({ status, steps }: RecipientStory): boolean {
+  const isLost = status === 'suppressed' || status === 'bounced' || status === 'failed'
+  return isLost && steps.some(({ kind }) => kind === 'unsuppressed')
 }
 
 const actNames: Readonly<Record<QueueAct, string>> = { hold: 'Hold', release: 'Release', retry: 'Retry now' }

@@ -1,12 +1,13 @@
 /** Creates an API key and shows its secret once. */
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { ChoicesField, TextArea, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readChoices, readLines, readText, readTime } from '../../components/form-values.ts'
+import { useLeaveGuard } from '../../components/leave-guard.ts'
 import { Page, Section } from '../../components/page.tsx'
 import { Copy, Note } from '../../components/values.tsx'
 import { SampleArrival } from './sample-arrival.tsx'
@@ -92,7 +93,17 @@ async function createKey(values: FormData): Promise<CreatedKey> {
   return unwrap(api.POST('/v1/api-keys', { body }))
 }
 
+const UNKEPT = 'The key is shown only on this page, and you have not copied it. Leave without it?'
+
+/** Asks before the page is left until the key is kept. Returns what says that it is. */
+function useKeptKey(): () => void {
+  const guard = useLeaveGuard(UNKEPT)
+  useEffect(() => guard.set(), [])
+  return () => guard.clear(guard.begin())
+}
+
 function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
+  const keep = useKeptKey()
   const { id, name, key, scopes, allowed_domains: domains, created_at: createdAt } = created
   return (
     <Page title="The key is created" up={{ href: '/keys', label: 'API keys' }}>
@@ -100,7 +111,7 @@ function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
         <p>This page shows it only once. Posthorn stores only a hash, from which you cannot restore the key.</p>
       </Note>
       <p>
-        The key “{name}”: <Copy text={key} label="the key" />
+        The key “{name}”: <Copy text={key} label="the key" onCopied={keep} />
       </p>
       <p>
         Programs send it as <code>Authorization: Bearer</code>, or as the password of SMTP with any user name.
@@ -112,8 +123,8 @@ function CreatedKeyPage({ created }: { readonly created: CreatedKey }): VNode {
         </Section>
       ) : null}
       <div class="form-actions key-end">
-        <ButtonLink href="/keys" tone="primary">
-          Back to the list of keys
+        <ButtonLink href="/keys" tone="primary" onClick={keep}>
+          I have it: back to the list of keys
         </ButtonLink>
       </div>
     </Page>

@@ -1,6 +1,7 @@
 /** A live preview, with fields for values of the variables that it found. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { Loading } from '../../api/use-load.ts'
 import { TextField } from '../../components/fields.tsx'
 import { Section } from '../../components/page.tsx'
@@ -24,6 +25,11 @@ export function PreviewPanel({ content, missingNote, samples = {}, hasFooter = f
     <Section title="Preview">
       <VariableFields preview={preview} samples={samples} onInput={setValueOf} />
       <ContentPreview from={preview} missingNote={missingNote} />
+      {hasFooter ? (
+        <p class="soft">
+          The language and the postal address of the footer are <Link href="/workspace">settings of the workspace</Link>.
+        </p>
+      ) : null}
     </Section>
   )
 }

@@ -73,14 +73,14 @@ t.test('an entry that was removed again is told with its time', async (t) => {
   })
   t.same(linesOf(bounced, removed(5)).slice(2), [
     'This address was suppressed | It came onto the suppression list because mail to it bounced permanently.',
-    'The address was removed from the suppression list again | Later email is sent to it. This email is not sent again by itself.',
+    'The address was taken off the suppression list | Later email is sent to it. This email is not sent again by itself.',
   ])
   t.match(tellStory(bounced, removed(5))[0]?.steps.at(-1), { kind: 'unsuppressed', at: time(5), suppression: null })
   const left = emailWith({ status: 'suppressed' })
   t.match(linesOf(left, removed(5)), [
     /^Accepted/,
     /^Not sent, because the address was suppressed \|.*It is no longer on the list/,
-    /^The address was removed/,
+    /^The address was taken off/,
   ])
   const later = { ...bounced, created_at: time(6) }
   t.ok(

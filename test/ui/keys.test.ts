@@ -37,7 +37,11 @@ t.test('a key is created, works, is shown once, and is revoked', { skip }, async
     void question.dismiss()
   })
   await page.getByRole('link', { name: 'Domains' }).click()
-  await expectEqual(t, async () => questions.join(), 'The key is shown only on this page, and you have not copied it. Leave without it?')
+  await expectEqual(
+    t,
+    async () => questions.join(),
+    'The key is shown only on this page, and you have not copied it. Leave without it?',
+  )
   t.match(page.url(), /\/keys\/new$/)
   await page.getByRole('link', { name: 'I have it: back to the list of keys' }).click()
   await page.getByRole('rowheader', { name: 'shop <b>x</b>' }).waitFor()

@@ -35,7 +35,9 @@ export function readNewPassword(values: FormData, name: string): string {
   const password = readExactText(values, name)
   if (password === readExactText(values, REPEATED)) return password
   const fields: readonly FieldError[] = [
-    ...([...password].length < MIN_LENGTH ? [{ field: name, message: `Must have at least ${MIN_LENGTH} characters.` }] : []),
+    ...([...password].length < MIN_LENGTH
+      ? [{ field: name, message: `Must have at least ${MIN_LENGTH} characters.` }]
+      : []),
     { field: REPEATED, message: 'The two passwords differ.' },
   ]
   throw new ApiError('The new password cannot be used.', { status: 0, code: 'invalid_field', fields })

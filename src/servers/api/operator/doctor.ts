@@ -44,12 +44,10 @@ const serviceConcerns = z
   .strictObject({
     checked_at: timestamp.nullable().meta({ description: 'When all checks ran last. Null: there was no run yet.' }),
     passed: z.int().meta({ description: 'Results of that run that are all right.', example: 52 }),
-    local_trial: z
-      .boolean()
-      .meta({
-        description: 'Whether this is a local trial, in which checks of the public DNS are left out.',
-        example: false,
-      }),
+    local_trial: z.boolean().meta({
+      description: 'Whether this is a local trial, in which checks of the public DNS are left out.',
+      example: false,
+    }),
     concerns: concernList,
   })
   .meta({ id: 'ServiceConcerns' })

@@ -8,10 +8,10 @@ import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Progress } from '../../components/progress.tsx'
-import { labelField } from './import-columns.tsx'
 import { RefusedLines } from '../../components/refused-lines.tsx'
 import { nameEncoding } from '../../components/text-encodings.ts'
 import { Facts, Note } from '../../components/values.tsx'
+import { labelField } from './import-columns.tsx'
 
 export type Report = components['schemas']['ContactImportReport']
 

@@ -1,6 +1,6 @@
 /**
  * The metadata of a contact as fields: a name and a value in each row. A value is a text, or JSON for numbers, lists and
- * other values, so that a save changes the type of none. A name or a value that nobody has edited stays as it is stored, with
+ * other values, so that a save changes the type of none. A name or a value that was not edited stays as it is stored, with
  * spaces and line ends, which a field would drop.
  */
 import type { VNode } from 'preact'

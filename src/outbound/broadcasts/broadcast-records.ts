@@ -104,18 +104,6 @@ export const removeBroadcast = prepareWrite<Versioned>(
   1,
 )
 
-/** Misses if the broadcast is not a draft, or has changed since `version` was read. */
-export const removeDraft = prepareWrite<Versioned>(
-  ({ db, slot }) =>
-    db
-      .deleteFrom('broadcasts')
-      .where('workspace_id', '=', slot('workspaceId'))
-      .where('id', '=', slot('id'))
-      .where('status', '=', 'draft')
-      .where('version', '=', slot('version')),
-  1,
-)
-
 /** The newest contact; later ones get no message. This takes constant time, because it is the end of an index. */
 const newestContact = sql<string>`coalesce((select max(c.id) from contacts as c
   where c.workspace_id = broadcasts.workspace_id and c.audience_id = broadcasts.audience_id), '')`

@@ -4,12 +4,12 @@
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Store } from '../../base/storage/db/database.js'
-import type { Read } from '../../base/storage/db/prepared.js'
+import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import { ConstraintViolated, tryCommit } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import { type Actor, recordAuditEntry } from '../../workspaces/accounts/access/audit-log.js'
 import { findEarlierUse, freeKey, type KeyUse, noteKey } from '../sending/idempotency.js'
-import { type Broadcast, broadcastById, removeDraft } from './broadcast-records.js'
+import { type Broadcast, type BroadcastRef, broadcastById } from './broadcast-records.js'
 import { createDraft, type NewDraft } from './draft.js'
 
 interface DraftRequest {
@@ -49,6 +49,18 @@ async function findCreated(read: Read, use: KeyUse, now: number): Promise<Broadc
   })
 }
 
+/** Misses if the broadcast is not a draft, or has changed since `version` was read. */
+const removeDraft = prepareWrite<BroadcastRef & { readonly version: number }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('broadcasts')
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('status', '=', 'draft')
+      .where('version', '=', slot('version')),
+  1,
+)
+
 interface Refused {
   readonly draft: Broadcast
   /** Null if the request had no key. */
@@ -57,13 +69,13 @@ interface Refused {
   readonly now: number
 }
 
-/** The version of a draft that nobody has changed. */
+/** The version of a draft that was not changed. */
 const UNCHANGED = 1
 
 /**
  * Takes back the draft of a request that was refused after all, because its client has no id of the draft. The same commit
- * makes the key usable again. Resolves to false, and changes nothing, if the broadcast is no longer a draft, or if somebody has
- * changed it.
+ * makes the key usable again. Resolves to false, and changes nothing, if the broadcast is no longer a draft, or if it was
+ * changed.
  */
 export function takeBackDraft({ commit }: Store, { draft, use, actor, now }: Refused): Promise<boolean> {
   const { id, workspace_id: workspaceId, name, status } = draft

@@ -47,7 +47,7 @@ export const advanceIdempotency = prepareWrite<
 )
 
 /** Deletes a key whose lifetime is over, so that it can be used again. */
-export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string; before: number }>(({ db, slot }) =>
+const expireIdempotency = prepareWrite<{ workspaceId: string; key: string; before: number }>(({ db, slot }) =>
   db
     .deleteFrom('idempotency')
     .where('workspace_id', '=', slot('workspaceId'))

@@ -62,15 +62,15 @@ export function SearchDialog({ onClose }: SearchProps): VNode {
 
 /** Returns what a form does at its submission: `open`, as soon as the results are those of the text, if it is still the same then. */
 function useOpening(text: string, isWaiting: boolean, open: () => void): (event: SubmitEvent) => void {
-  const [wanted, setWanted] = useState<string | null>(null)
+  const [awaited, setAwaited] = useState<string | null>(null)
   useEffect(() => {
-    if (wanted === null || (wanted === text && isWaiting)) return
-    setWanted(null)
-    if (wanted === text) open()
-  }, [wanted, text, isWaiting])
+    if (awaited === null || (awaited === text && isWaiting)) return
+    setAwaited(null)
+    if (awaited === text) open()
+  }, [awaited, text, isWaiting])
   return (event) => {
     event.preventDefault()
-    setWanted(text)
+    setAwaited(text)
   }
 }
 

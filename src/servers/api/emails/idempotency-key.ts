@@ -6,7 +6,9 @@ import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outb
 import type { Call } from '../http/route/route.js'
 
 /** The field of a request. `description` says what a second request with the same key gets. */
-export function idempotencyHeader(description: string) {
+export function idempotencyHeader(
+  description: string,
+): z.ZodObject<{ readonly 'Idempotency-Key': z.ZodOptional<z.ZodString> }> {
   return z.object({ 'Idempotency-Key': z.string().min(1).max(MAX_IDEMPOTENCY_KEY).optional().meta({ description }) })
 }
 

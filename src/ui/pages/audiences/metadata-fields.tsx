@@ -1,6 +1,6 @@
 /**
  * The metadata of a contact as fields: a name and a value in each row. A value is a text, or JSON for numbers, lists and
- * other values, so that a save changes the type of none. A name or a value that nobody has edited stays as it is stored, with
+ * other values, so that a save changes the type of none. A name or a value that was not edited stays as it is stored, with
  * spaces and line ends, which a field would drop.
  */
 import type { VNode } from 'preact'
@@ -44,7 +44,7 @@ export function MetadataFields({ metadata = {} }: { readonly metadata?: Metadata
     const key = Math.max(-1, ...rows.map((row) => row.key)) + 1
     setRows([...rows, { key, name: '', kind: 'text', value: '', stored: null }])
     // The new row is there after the next frame.
-    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('.metadata-row:last-child input')?.focus())
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('.metadata-row:last-child input:not([type="hidden"])')?.focus())
   }
   return (
     <fieldset class="field metadata" tabIndex={-1} aria-describedby={`${id}-hint`} aria-invalid={error !== undefined}>

@@ -5,7 +5,7 @@
  * letters make no difference. Pure.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
-import { commonWords, keyRows } from './common-words.js'
+import { commonWords, keyRows } from './guessed-words.js'
 
 /** Characters. Attempts are limited, so guessing is slow. */
 export const MIN_PASSWORD_LENGTH = 12

@@ -1,4 +1,4 @@
-/** What a fault that a check found does to mail, in plain words. Pure. */
+/** Tells what a fault that a check found does to mail, in plain words. Pure. */
 
 const REFUSED = 'Other servers may refuse your mail'
 const STOPPED = 'The server may stop accepting mail'

@@ -1,4 +1,4 @@
-/** What became of the messages of a broadcast, in numbers that lead to their recipients. */
+/** Shows what became of the messages of a broadcast, in numbers that lead to their recipients. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { Figures } from '../../components/figures.tsx'

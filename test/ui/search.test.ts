@@ -68,7 +68,10 @@ t.test('everything is found from one field, by keyboard alone', { skip }, async 
     await dialog.getByRole('link', { name: label, exact: true }).waitFor()
   }
   await field.fill('nvoice')
-  await dialog.getByRole('link', { name: /^Invoice/ }).first().waitFor()
+  await dialog
+    .getByRole('link', { name: /^Invoice/ })
+    .first()
+    .waitFor()
   t.equal(await topOf(), top, 'the field stays in its place')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Search', exact: true }).click()

@@ -9,7 +9,9 @@ export function openByKey(event: KeyboardEvent): void {
   const { key, target, ctrlKey, metaKey, altKey } = event
   const isEditable = target instanceof HTMLElement && target.isContentEditable
   const isCommand = (ctrlKey || metaKey) && !altKey && key.toLowerCase() === 'k' && !isEditable
-  const isWriting = isEditable || (target instanceof HTMLElement && target.matches('input:not([type="checkbox"], [type="radio"]), textarea'))
+  const isWriting =
+    isEditable ||
+    (target instanceof HTMLElement && target.matches('input:not([type="checkbox"], [type="radio"]), textarea'))
   const isSlash = key === '/' && !ctrlKey && !metaKey && !altKey && !isWriting
   if (!isCommand && !isSlash) return
   event.preventDefault()

@@ -51,6 +51,9 @@ function describePlaces({ count, lines }: Reason): string {
 
 /** The server says how an address is built in the words of its interface. */
 function toSentence(reason: string): string {
-  const text = reason.replace('is not a mail address, local@domain', 'is not an e-mail address, such as ann@example.com')
+  const text = reason.replace(
+    'is not a mail address, local@domain',
+    'is not an e-mail address, such as ann@example.com',
+  )
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

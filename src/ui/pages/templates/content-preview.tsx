@@ -160,7 +160,8 @@ function FramePreview({ id, html }: { readonly id: string; readonly html: string
 
 function Concerns({ html }: { readonly html: string }): VNode {
   const concerns = findConcerns(html)
-  if (concerns.length === 0) return <p class="soft">Mail programs will show all of this mail, as far as Posthorn knows.</p>
+  if (concerns.length === 0)
+    return <p class="soft">Mail programs will show all of this mail, as far as Posthorn knows.</p>
   return (
     <Note tone="warn" title="What mail programs will not show">
       <ul class="concerns">

@@ -27,7 +27,8 @@ export function PreviewPanel({ content, missingNote, samples = {}, hasFooter = f
       <ContentPreview from={preview} missingNote={missingNote} />
       {hasFooter ? (
         <p class="soft">
-          The language and the postal address of the footer are <Link href="/workspace">settings of the workspace</Link>.
+          The language and the postal address of the footer are <Link href="/workspace">settings of the workspace</Link>
+          .
         </p>
       ) : null}
     </Section>

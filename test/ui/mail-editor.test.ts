@@ -67,7 +67,7 @@ async function writeEachBlock(page: Page): Promise<void> {
   await page.keyboard.type('new')
   await press(page, 'Control+b', 'Enter')
   await insert(page, 'b')
-  await answer(page, 'Look at it', 'https://shop.example/spring')
+  await answer(page, 'Look at it', 'shop.example/spring')
   await insert(page, 'i')
   await answer(page, 'https://img.example/house.png', 'A house')
   await insert(page, 'd')

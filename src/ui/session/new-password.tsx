@@ -30,14 +30,16 @@ export function NewPasswordFields({ name, takesFocus = false }: NewPasswordProps
 /** The fewest characters of a password. The server has the same rule, and further ones. */
 const MIN_LENGTH = 12
 
+function tooShort(field: string): FieldError {
+  return { field, message: `Must have at least ${MIN_LENGTH} characters.` }
+}
+
 /** Throws an ApiError for the second field unless both are equal. It also names the first one if that is too short. */
 export function readNewPassword(values: FormData, name: string): string {
   const password = readExactText(values, name)
   if (password === readExactText(values, REPEATED)) return password
   const fields: readonly FieldError[] = [
-    ...([...password].length < MIN_LENGTH
-      ? [{ field: name, message: `Must have at least ${MIN_LENGTH} characters.` }]
-      : []),
+    ...([...password].length < MIN_LENGTH ? [tooShort(name)] : []),
     { field: REPEATED, message: 'The two passwords differ.' },
   ]
   throw new ApiError('The new password cannot be used.', { status: 0, code: 'invalid_field', fields })

@@ -9,7 +9,7 @@ const words: Readonly<Record<string, string>> = {
   '/broadcasts': 'newsletter campaign draft send',
   '/templates': 'design layout variables html preview',
   '/metrics': 'statistics numbers opens clicks rates chart',
-  '/events': 'history log webhook sms text',
+  '/events': 'history log sms text',
   '/exports': 'download csv backup data',
   '/workspace': 'settings language footer postal address name delete',
   '/keys': 'token secret smtp password integration program',

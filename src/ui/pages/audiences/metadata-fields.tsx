@@ -44,7 +44,9 @@ export function MetadataFields({ metadata = {} }: { readonly metadata?: Metadata
     const key = Math.max(-1, ...rows.map((row) => row.key)) + 1
     setRows([...rows, { key, name: '', kind: 'text', value: '', stored: null }])
     // The new row is there after the next frame.
-    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('.metadata-row:last-child input:not([type="hidden"])')?.focus())
+    requestAnimationFrame(() =>
+      list.current?.querySelector<HTMLElement>('.metadata-row:last-child input:not([type="hidden"])')?.focus(),
+    )
   }
   return (
     <fieldset class="field metadata" tabIndex={-1} aria-describedby={`${id}-hint`} aria-invalid={error !== undefined}>

@@ -27,8 +27,14 @@ export async function loadFirstValues(search: URLSearchParams): Promise<FirstVal
   const to = search.get('to') ?? ''
   if (id === null) return { ...test, to }
   const { from, subject, html, text } = await unwrap(api.GET('/v1/emails/{id}', { params: { path: { id } } }))
-  const [, name = '', address = from] = /^(.*?)\s*<([^<>]*)>$/s.exec(from) ?? []
+  return { ...toSender(from), to, subject, html, text }
+}
+
+/** The parts of `"Shop" <orders@shop.test>`, or of an address alone. */
+function toSender(from: string): Pick<FirstValues, 'local' | 'domain' | 'name'> {
+  const open = from.endsWith('>') ? from.lastIndexOf('<') : -1
+  const address = open < 0 ? from : from.slice(open + 1, -1)
   const at = address.lastIndexOf('@')
-  const sender = { local: address.slice(0, at), domain: address.slice(at + 1), name: name.replace(/^"(.*)"$/s, '$1') }
-  return { ...sender, to, subject, html, text }
+  const name = from.slice(0, Math.max(0, open)).trim()
+  return { local: address.slice(0, at), domain: address.slice(at + 1), name: name.replace(/^"(.*)"$/s, '$1') }
 }

@@ -104,7 +104,7 @@ t.test('some checks, for people and for a monitoring system', async (t) => {
     out: /^POSTHORN CRITICAL - 0 ok, 0 warnings, 1 failure; blocklist .* \| ok=0 warn=0 fail=1\n$/,
   })
   t.match(await app.cli('doctor', 'ptr', '--nagios'), { status: 0, out: /^POSTHORN OK - 1 ok/ })
-  t.match(await app.cli('doctor', 'nose'), { status: 2, err: /no check is called nose: there are daemon, / })
+  t.match(await app.cli('doctor', 'nose'), { status: 2, err: /no check is called nose: there are trial, daemon, / })
   t.match(await app.cli('doctor', '--json', '--nagios'), { status: 2 })
   await app.stop()
   t.match(await app.cli('doctor', 'daemon', 'leases'), { status: 0, out: /WARN {2}daemon .*no daemon runs/ })

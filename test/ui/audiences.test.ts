@@ -277,7 +277,7 @@ t.test('the user is asked about addresses that lines which were not checked may 
   await choice.uncheck()
   await page.getByRole('button', { name: 'Import the file' }).click()
   await page.getByRole('heading', { name: 'The file is imported' }).waitFor()
-  t.equal(await readFigure(page, 'fact', 'Left out'), '0')
+  t.equal(await readFigure(page, 'fact', 'Left out as you chose'), '0')
   t.same(await app.rows("select email from contacts where email like '%gmial%' order by email"), [
     { email: 'eve@gmial.com' },
     { email: 'fay@gmial.com' },

@@ -108,6 +108,8 @@ t.test('the samples of a new key send as they are', { skip }, async (t) => {
   const story = page.getByRole('status').getByRole('link', { name: 'What happens to it' })
   await story.waitFor()
   await expectPresentable(t, dashboard, 'the email of a sample')
+  // The page asks, because the key was not copied.
+  page.once('dialog', (question) => void question.accept())
   await story.click()
   await page.getByRole('heading', { level: 1, name: 'Hello from Posthorn' }).waitFor()
   t.same(dashboard.faults, [])

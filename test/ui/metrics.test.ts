@@ -63,7 +63,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await expectMatch(t, () => providers.first().textContent(), /^b\.test210$/)
   const reasons = page.getByRole('table', { name: 'Bounces and failures by reason' }).locator('tbody tr')
   await expectMatch(t, () => reasons.first().textContent(), /^Bad mailboxThe mailbox does not exist\.1$/)
-  await page.getByText('+100% from 1').first().waitFor()
+  await page.getByText('+100%, before 1').first().waitFor()
   await expectPresentable(t, dashboard, 'metrics')
   await page.getByLabel('Tag').fill('kind')
   await page.getByRole('button', { name: 'Filter' }).click()

@@ -84,7 +84,7 @@ t.test('a short list is imported at once, a long one with its progress', { skip 
   await page.getByRole('button', { name: 'Import the file' }).click()
   await page.getByText('Windows-1252 (Western Europe)').waitFor()
   const refused = page.getByRole('table', { name: 'Refused lines' }).locator('tbody tr')
-  await expectMatch(t, () => refused.textContent(), /not a mail address.*2.*lines 3, 4.*Jörg/)
+  await expectMatch(t, () => refused.textContent(), /not an e-mail address.*2.*3, 4.*Jörg/)
 
   const lines = Array.from({ length: 1_200 }, (_, at) => `user${at}@c.test`)
   await importFile(page, ['email', ...lines, 'wrong', ''].join('\n'))

@@ -127,7 +127,7 @@ ${errorFormat}`,
       title,
       html`<div class="docs">
 <div class="index">
-<p class="back"><a href="${place === null ? './' : '../'}">‹ Dashboard</a></p>
+<nav class="back" aria-label="Dashboard"><a href="${place === null ? './' : '../'}">‹ Dashboard</a></nav>
 <form action="${home}" method="get" role="search"><label for="q">Search</label>
 <input type="search" id="q" name="q" value="${words}" maxlength="${String(MAX_SEARCH)}"></form>
 <input type="checkbox" id="index"><label for="index">Resources</label>

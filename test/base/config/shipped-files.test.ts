@@ -117,8 +117,10 @@ const isGlibc = 'glibcVersionRuntime' in (process.report.getReport() as { header
 
 t.test('the environment of the unit lets memory return to the system', { skip: !isGlibc && 'not glibc' }, async (t) => {
   const unit = readFileSync('systemd/posthorn.service', 'utf8')
-  const [, variables = ''] = /^Environment=(.+)$/m.exec(unit) ?? []
-  const env = Object.fromEntries(variables.split(' ').map((word) => word.split('=') as [string, string]))
+  const lines = [...unit.matchAll(/^Environment=(.+)$/gm)].map(([, words = '']) => words)
+  const env = Object.fromEntries(
+    lines.flatMap((words) => [...words.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+  )
   // Freeing the first block makes glibc keep smaller ones by default; the last one is above them in the heap.
   const script = `
     import { freeMemory } from ${JSON.stringify(new URL('../../../src/base/platform/memory/free-memory.js', import.meta.url))}

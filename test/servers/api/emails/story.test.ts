@@ -62,7 +62,7 @@ t.test('a bounce leads to the entry that it has made, and an address that was su
       ['unsuppressed', null],
     ],
   )
-  t.match(after.json<Story>().text, /This address was suppressed\n[\s\S]*\dZ {2}The address was removed from the supp/)
+  t.match(after.json<Story>().text, /This address was suppressed\n[\s\S]*\dZ {2}The address was taken off the supp/)
   const sent = await app.rest('GET', `/v1/emails/${second}/story`)
   t.match(sent.json<Story>().recipients[1]?.steps, [{}, { kind: 'not-sent' }, { kind: 'unsuppressed' }])
 })

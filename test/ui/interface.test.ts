@@ -16,7 +16,7 @@ t.test('a resource has a short page, and the search finds an operation', { skip 
   await expectPresentable(t, dashboard, 'the first page of the documentation')
   await page.getByLabel('Search').fill('replay range')
   await page.keyboard.press('Enter')
-  await page.getByText('1 operation has these words.').waitFor()
+  await page.getByText('1 result has these words.').waitFor()
   await page.getByRole('link', { name: '/v1/webhooks/{id}/replay' }).click()
   await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
   t.ok((await page.evaluate<number>('document.body.scrollHeight')) < 12_000)

@@ -1,12 +1,22 @@
-/** Sets the color scheme before the first paint: the one that the user has chosen, or that of the system. */
+/** Sets the color scheme before the first paint, and follows that of the system unless the user has chosen one. */
 ;(() => {
-  const isSystemDark = matchMedia('(prefers-color-scheme: dark)').matches
-  let chosen: string | null = null
-  try {
-    chosen = localStorage.getItem('posthorn.theme')
-  } catch {
-    // Without storage, the scheme of the system counts.
+  const systemDark = matchMedia('(prefers-color-scheme: dark)')
+
+  function readChosen(): string | null {
+    try {
+      return localStorage.getItem('posthorn.theme')
+    } catch {
+      // Without storage, the scheme of the system counts.
+      return null
+    }
   }
-  const isDark = chosen === 'dark' || (chosen !== 'light' && isSystemDark)
-  document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+
+  function apply(): void {
+    const chosen = readChosen()
+    const isDark = chosen === 'dark' || (chosen !== 'light' && systemDark.matches)
+    document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+  }
+
+  apply()
+  systemDark.addEventListener('change', apply)
 })()

@@ -34,7 +34,7 @@ const fields = {
   dns_records: inOrder(cname('mail_cname'), cname('dkim1'), cname('dkim2')),
   created_at: timestamp,
 }
-const listed = record({ ...fields, verified_at: nullable(timestamp) }, { inbound: boolean })
+const listed = record({ ...fields, verified_at: nullable(timestamp) }, { inbound: boolean, forced: boolean })
 const single = hasFields({
   ...fields,
   verified_at: nullable(timestamp),

@@ -42,9 +42,10 @@ async function startServer(): Promise<PostgresServer> {
   return server
 }
 
-/** Ends the server that was started by this process, if one was. */
+/** Ends the server that was started by this process, if one was. Another file in this process may start one again. */
 export async function stopServer(): Promise<void> {
   const server = await started
+  started = null
   await server?.stop('immediate')
   if (server !== null && server !== undefined) rmSync(server.folder, { recursive: true, force: true })
 }

@@ -148,7 +148,7 @@ function SearchField({ onInput, onClose }: FieldProps): VNode {
 
 interface StatusProps {
   readonly text: string
-  /** Of all results, pages too. */
+  /** It counts all results, pages too. */
   readonly count: number
   readonly error: string | null
   readonly isWaiting: boolean

@@ -23,7 +23,7 @@ export function chooseTheme(chosen: Theme): void {
   showTheme()
 }
 
-/** Also follows other tabs of the browser. */
+/** Follows other tabs of the browser too. */
 export function followTheme(): void {
   systemScheme.addEventListener('change', showTheme)
   window.addEventListener('storage', ({ key }) => {

@@ -14,7 +14,7 @@ type LineChange = Partial<Pick<Contact, 'first_name' | 'last_name'>> &
   }
 
 export class EarlierLines {
-  /** By the key of the address. */
+  /** The keys are those of the addresses. */
   private readonly changes = new Map<string, Json<LineChange>>()
 
   has(key: string): boolean {

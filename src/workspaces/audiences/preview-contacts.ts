@@ -61,7 +61,7 @@ interface PreviewLayout extends Omit<ContactLayout, 'hasHeader' | 'encoding'> {
 interface PreviewRequest {
   readonly layout: PreviewLayout
   readonly leaveOut: readonly AddressHint['hint'][]
-  /** Of the import that the preview stands for. */
+  /** Belongs to the import that the preview stands for. */
   readonly about: PlanContext
 }
 

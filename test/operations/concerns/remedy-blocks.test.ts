@@ -1,4 +1,4 @@
-/** Which lines of a remedy are one text to copy. */
+/** Tests which lines of a remedy are one text to copy. */
 import t from 'tap'
 import { joinSettings } from '../../../src/operations/concerns/remedy-blocks.js'
 

@@ -152,7 +152,7 @@ export interface ContactLayout {
   readonly hasHeader: boolean
   /** Null if the first line decides. */
   readonly delimiter: ',' | ';' | '\t' | '|' | null
-  /** Of the whole file, which the database has in pieces. */
+  /** It counts the whole file, which the database has in pieces. */
   readonly encoding: TextEncoding
 }
 

@@ -82,6 +82,6 @@ export function listenForReloads(asksReload: () => boolean = () => true): Reload
 }
 
 export interface ReloadListener {
-  /** From now on, a signal calls this. */
+  /** A signal calls this from now on. */
   readonly use: (reload: () => void) => void
 }

@@ -38,7 +38,7 @@ export interface StoryFacts {
   readonly events: readonly StoryEvent[]
   /** The entries by address in lower case. Null if the list was not read. */
   readonly suppressions: ReadonlyMap<string, KnownSuppression> | null
-  /** By address in lower case, of addresses that have no entry now. */
+  /** The keys are addresses in lower case that have no entry now. */
   readonly removals: ReadonlyMap<string, SuppressionRemoval>
 }
 

@@ -163,7 +163,7 @@ function remarkOnSent({ sent, failed, queued, scheduled }: Metrics['summary'], r
   return [...(sent === 0 ? [] : [`${formatPercent(reached)} of them ${words}`]), ...others].join('; ')
 }
 
-/** At most 1, because an email that was opened may have bounced for another of its recipients. */
+/** The share is at most 1, because an email that was opened may have bounced for another of its recipients. */
 function shareOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(1, part / whole)
 }

@@ -49,7 +49,7 @@ function findFault(password: string, owner: PasswordOwner): string | null {
   return isRepetition ? `must not repeat a few characters, which is easy to guess: ${cure}` : null
 }
 
-/** In lower case, without accents. */
+/** Returns the text in lower case, without accents. */
 function toPlain(text: string): string {
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').normalize('NFC').toLowerCase()
 }

@@ -64,7 +64,7 @@ export class WorkspaceDirectory {
   /** The id of the user who owns the workspace, or the id of the workspace if it has no owner or is unknown. */
   readonly ownerOf = (workspaceId: string): string => this.entries.get(workspaceId)?.ownerId ?? workspaceId
 
-  /** As `ownerOf`, or undefined if the workspace is unknown, such as one that another node has just made. */
+  /** Returns what `ownerOf` does, but undefined if the workspace is unknown, such as one that another node has just made. */
   knownOwnerOf(workspaceId: string): string | undefined {
     return this.entries.get(workspaceId)?.ownerId
   }

@@ -68,11 +68,19 @@ t.test('an SMSC that is killed twice while codes are sent', { skip: skipWithoutN
   const statuses = new Map<string, number>()
   for (const round of [1, 2, 3]) {
     const phones = Array.from({ length: 40 }, (_, place) => phoneOf(round * 1_000 + place))
-    const sends = phones.map(async (phone) => statuses.set(phone, await send(app, phone)))
     const current = servers.at(-1)
-    if (round < 3 && current !== undefined) {
-      await waitUntil('some of the messages', () => current.listLines('"submit_sm"').length >= 5)
-      current.signal('SIGKILL')
+    const submit = async (phone: string): Promise<unknown> => statuses.set(phone, await send(app, phone))
+    const sends = phones.slice(0, 20).map(submit)
+    if (current !== undefined) await waitUntil('some messages', () => current.listLines('"submit_sm"').length >= 5)
+    if (round === 2) {
+      await Promise.all(sends)
+      current?.signal('SIGSTOP') // a stopped process answers none of what follows, so these wait at the kill
+    }
+    sends.push(...phones.slice(20).map(submit))
+    if (round < 3) {
+      const [last] = phones.slice(-1)
+      await waitUntil('the last of the messages', async () => (await rowOf(app, last ?? '')) !== undefined)
+      current?.signal('SIGKILL')
       servers.push(await netSmppServer(t, port, `${round + 1}000`))
     }
     await Promise.all(sends)

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { startSink } from '../bench-parts/load.mjs'
 import { bundleOnce } from '../lib/bundled.mjs'
-import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
+import { manyFromOneAddress, setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
 import { listening, watchMemory } from '../lib/processes.mjs'
 import { askForHealth, bring, postEmails, refusals } from './clients.mjs'
 import { heavySignatures, plainMessage } from './messages.mjs'
@@ -86,6 +86,7 @@ process.exit(peak > limit ? 1 : 0)
 async function startDaemon() {
   const settings = {
     submission: { max_size: '35MB' },
+    inbound: manyFromOneAddress,
     outbound: { routes: { 'sink.test': `127.0.0.1:${sink.port}` } },
   }
   const made = await setUpDaemon({ folder, domain: 'load.test', receives: true, settings, build: await bundleOnce() })

@@ -39,7 +39,7 @@ export interface MimeChild {
 export function startMimeChild({ memory, resident }: ProcessLimits, analysisModule: URL | null): MimeChild {
   const data: ProcessData = { analysisModule: analysisModule?.href ?? null, resident }
   const program = fileURLToPath(new URL('./mime-parts-worker.js', import.meta.url))
-  const options = [`--max-old-space-size=${memory}`, '--max-semi-space-size=4', '--enable-source-maps']
+  const options = [`--max-old-space-size=${memory}`, '--max-semi-space-size=4', '--enable-source-maps', '--expose-gc']
   const child = spawn(process.execPath, [...options, program, JSON.stringify(data)], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},

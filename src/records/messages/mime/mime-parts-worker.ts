@@ -125,10 +125,20 @@ async function displayParts(parts: MimeParts, { makesText, htmlChange: requested
   return { ...parts, text, html: htmlChange.change(parts.html, requested.facts) }
 }
 
+/** Octets of a message after which the memory that it took is released at once. */
+const LARGE_BYTES = 4_194_304
+
+/** V8 does not count what is outside of its heap, so an idle process would keep the memory of a large message. */
+function releaseMemory(raw: Buffer): void {
+  const { length } = raw
+  freeMemory(raw)
+  if (length >= LARGE_BYTES) globalThis.gc?.()
+}
+
 async function handleMessage(raw: Buffer, { request }: ToMimeProcess, sendFrame: SendFrame): Promise<void> {
   try {
     sendFrame(await runRequest(raw, request, sendFrame))
-    freeMemory(raw)
+    releaseMemory(raw)
   } catch (error) {
     sendFrame({ message: { kind: 'broken', message: error instanceof Error ? error.message : String(error) } })
   }
@@ -141,15 +151,14 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
 const analyzerModule = data.analysisModule === null ? null : await importHook(data.analysisModule)
-const stream = openParentStream()
-const frames = new FrameWriter(stream)
 const say: SendFrame = ({ message, bytes }) => frames.write(message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
 let last = Promise.resolve()
 const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => {
   last = last.then(() => handleMessage(raw, message, say))
 })
-stream.on('data', read)
+const stream = openParentStream(read)
+const frames = new FrameWriter(stream)
 stream.on('error', () => process.exit(0))
 stream.on('close', () => process.exit(0))
 say({ message: { kind: 'ready' } })

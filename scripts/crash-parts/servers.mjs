@@ -15,7 +15,7 @@ const PAIR = [`cluster_name=${STANDBY}`, `synchronous_standby_names=${STANDBY}`,
 /**
  * `url`: for storage.url, over a relay; `ports`, `database` and the address of the one that takes writes, `direct`, are without one. `cut` ends the server that takes writes as a crash does, and resolves when there is one again, after
  * `pause` milliseconds without any. Its answers are lost for `muted` milliseconds before: what it commits then, nobody is told.
- * `end` ends all that runs, at once.
+ * `end` ends all that runs, at once. A single one has its `server` and `relay` too.
  */
 export async function startServers(folder, { isPair }) {
   const { PostgresServer } = await import('../../dist/test/helpers/programs/postgres.js')
@@ -37,6 +37,8 @@ async function openSingle(server) {
       await sleep(pause)
       await server.restart()
     },
+    server,
+    relay,
   }
 }
 

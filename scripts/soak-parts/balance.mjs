@@ -1,5 +1,5 @@
 // Compares what was acknowledged with the database and with what has arrived. Each result is { name, text, good }.
-import SQLite from 'better-sqlite3'
+import { openRows } from '../lib/rows.mjs'
 import { EVENT_TYPES } from '../lib/webhook-endpoint.mjs'
 import { CONTACTS, RETRY_WAITS } from './setting.mjs'
 
@@ -11,26 +11,28 @@ const COMMIT_TIME = 6_000
 /** Seconds: jitter of retries, and hosts that could not be reached. */
 const WAIT_SLACK = 330
 
-export function balance({ database: file, ledger, endpoint, deaths, timeline }) {
-  const db = new SQLite(file, { readonly: true })
+/** `cuts`: { from, to } of each absence of the server of the database. */
+export async function balance({ database, ledger, endpoint, deaths, cuts, timeline }) {
+  const rows = await openRows(database)
+  const read = (sql, ...parameters) => rows.read(sql, parameters)
   try {
     return [
-      ...balanceOutbound(db, ledger),
-      balanceOnce(db, ledger, timeline),
-      balanceInbound(db, ledger),
-      balanceBroadcasts(db, ledger),
-      balanceDuplicates(ledger, deaths),
-      balanceEvents(db, endpoint),
-      balanceExports(db, ledger),
-      balanceWaits(db),
+      ...(await balanceOutbound(read, ledger)),
+      await balanceOnce(read, ledger, timeline),
+      await balanceInbound(read, ledger),
+      await balanceBroadcasts(read, ledger),
+      balanceDuplicates(ledger, [...deaths.map(({ at }) => ({ from: at, to: at })), ...cuts]),
+      await balanceEvents(read, endpoint),
+      await balanceExports(read, ledger),
+      await balanceWaits(read),
     ]
   } finally {
-    db.close()
+    await rows.close()
   }
 }
 
-function balanceOutbound(db, ledger) {
-  const stored = readRecipients(db)
+async function balanceOutbound(read, ledger) {
+  const stored = await readRecipients(read)
   return ['smtp', 'smtps', 'rest'].map((via) => {
     const counts = { messages: 0, recipients: 0, delivered: 0, ended: {}, queued: 0 }
     const lost = []
@@ -64,20 +66,20 @@ function judge({ number, id, key }, stored, ledger, counts, lost) {
     )
 }
 
-function readRecipients(db) {
-  const rows = db.prepare(
-    `select email_id, address, status, reason, exists (select 1 from queue where queue.id = recipients.id) as waits from recipients`,
+async function readRecipients(read) {
+  const rows = await read(
+    `select email_id, address, status, reason, (select count(*) from queue where queue.id = recipients.id) as waits from recipients`,
   )
   const stored = new Map()
-  for (const { email_id: id, address, status, reason, waits } of rows.iterate())
+  for (const { email_id: id, address, status, reason, waits } of rows)
     stored.set(`${id} ${address.split('@')[0]}`, { status, reason, waits })
   return stored
 }
 
 /** Requests with an idempotency key: each that was answered is exactly one email, each that was not is at most one. */
-function balanceOnce(db, ledger, timeline) {
+async function balanceOnce(read, ledger, timeline) {
   const made = new Map()
-  for (const { subject } of db.prepare(`select subject from emails where subject glob 'number *'`).iterate()) {
+  for (const { subject } of await read(`select subject from emails where subject like 'number %'`)) {
     const number = Number(subject.slice(7))
     made.set(number, (made.get(number) ?? 0) + 1)
   }
@@ -98,16 +100,15 @@ function balanceOnce(db, ledger, timeline) {
 }
 
 /** Inbound mail is announced once; it may wait, or be filed unread with its bytes if it was in hand at two deaths. */
-function balanceInbound(db, ledger) {
-  const rows = `select id, status, exists (select 1 from inbound_raw where inbound_id = id) as kept from inbound_emails`
-  const inbound = new Map(
-    db
-      .prepare(rows)
-      .all()
-      .map((row) => [row.id, { ...row, announced: 0 }]),
+async function balanceInbound(read, ledger) {
+  const rows = await read(
+    `select id, status, (select count(*) from inbound_raw where inbound_id = id) as kept from inbound_emails`,
   )
-  const events = `select json_extract(data, '$.inbound_email_id') as id from events where type = 'email.received'`
-  for (const { id } of db.prepare(events).iterate()) if (inbound.has(id)) inbound.get(id).announced += 1
+  const inbound = new Map(rows.map((row) => [row.id, { ...row, announced: 0 }]))
+  for (const { data } of await read(`select data from events where type = 'email.received'`)) {
+    const found = inbound.get(JSON.parse(data).inbound_email_id)
+    if (found !== undefined) found.announced += 1
+  }
   const counts = { processed: 0, waiting: 0, unread: 0 }
   const lost = []
   let total = 0
@@ -124,47 +125,53 @@ function balanceInbound(db, ledger) {
   return { name: 'acknowledged at the MX listener', text, good: lost.length === 0 && total > 0 }
 }
 
-function balanceBroadcasts(db, ledger) {
-  const reached = db.prepare(
-    'select count(*) as messages, count(distinct contact_id) as contacts from broadcast_messages where broadcast_id = ?',
+async function balanceBroadcasts(read, ledger) {
+  const [{ suppressed }] = await read(
+    `select count(*) as suppressed from suppressions where email like 'c%@d_.sink.test'`,
   )
-  const status = db.prepare('select status from broadcasts where id = ?').pluck()
-  const suppressed = db.prepare(`select count(*) from suppressions where email glob 'c*@d?.sink.test'`).pluck().get()
   const wrong = []
   let messages = 0
   for (const { id, number } of ledger.broadcasts) {
-    const found = reached.get(id)
+    const [found] = await read(
+      'select count(*) as messages, count(distinct contact_id) as contacts from broadcast_messages where broadcast_id = ?',
+      id,
+    )
+    const [{ status }] = await read('select status from broadcasts where id = ?', id)
     messages += found.messages
     const isWhole = found.contacts >= CONTACTS - suppressed && found.messages === found.contacts
-    if (!isWhole || status.get(id) !== 'sent')
-      wrong.push(`number ${number}: ${status.get(id)}, ${found.messages} messages for ${found.contacts} contacts`)
+    if (!isWhole || status !== 'sent')
+      wrong.push(`number ${number}: ${status}, ${found.messages} messages for ${found.contacts} contacts`)
   }
   const text = `${ledger.broadcasts.length} sent, ${messages} messages, one for each of ${CONTACTS} contacts (${suppressed} of them suppressed by the end), ${wrong.length} incomplete${examples(wrong)}`
   return { name: 'broadcasts', text, good: wrong.length === 0 }
 }
 
-/** A message may arrive again if our 250 was cut off, or if the daemon died before it had stored the outcome. */
-function balanceDuplicates(ledger, deaths) {
+/**
+ * A message may arrive again if our 250 was cut off, or if the daemon died, or its database went away, before it had stored the
+ * outcome.
+ */
+function balanceDuplicates(ledger, ends) {
   let [cut, dead] = [0, 0]
   const unexplained = []
   for (const [key, arrivals] of ledger.arrivals) {
     for (const { at, cut: isCut } of arrivals.slice(0, -1)) {
       if (isCut) cut += 1
-      else if (deaths.some((death) => at <= death.at + 500 && death.at <= at + COMMIT_TIME)) dead += 1
+      else if (ends.some(({ from, to }) => at <= to + 500 && from <= at + COMMIT_TIME)) dead += 1
       else unexplained.push(`${key} at ${arrivals.map((arrival) => new Date(arrival.at).toISOString())}`)
     }
   }
-  const text = `${cut + dead + unexplained.length}: ${cut} after a connection that the MX host cut off before its 250, ${dead} after a death of the daemon, ${unexplained.length} without a reason${examples(unexplained)}`
+  const text = `${cut + dead + unexplained.length}: ${cut} after a connection that the MX host cut off before its 250, ${dead} after a death of the daemon or its database, ${unexplained.length} without a reason${examples(unexplained)}`
   return { name: 'arrived again', text, good: unexplained.length === 0 }
 }
 
-function balanceEvents(db, endpoint) {
+async function balanceEvents(read, endpoint) {
   const types = EVENT_TYPES.map((type) => `'${type}'`).join(', ')
-  const pending = new Set(db.prepare(`select event_id from webhook_deliveries where status = 'pending'`).pluck().all())
-  const failed = new Set(db.prepare(`select event_id from webhook_deliveries where status = 'failed'`).pluck().all())
+  const deliveries = await read('select event_id, status from webhook_deliveries')
+  const idsOf = (state) => new Set(deliveries.filter(({ status }) => status === state).map((row) => row.event_id))
+  const [pending, failed] = [idsOf('pending'), idsOf('failed')]
   const counts = { events: 0, pending: 0, failed: 0 }
   const missing = []
-  for (const { id, type } of db.prepare(`select id, type from events where type in (${types})`).iterate()) {
+  for (const { id, type } of await read(`select id, type from events where type in (${types})`)) {
     counts.events += 1
     if (endpoint.times.has(id)) continue
     if (pending.has(id)) counts.pending += 1
@@ -176,23 +183,41 @@ function balanceEvents(db, endpoint) {
   return { name: 'events to the webhook', text, good: missing.length === 0 }
 }
 
-function balanceExports(db, ledger) {
-  const rows = db.prepare(`select status, error, count(*) as times from exports group by status, error`).all()
+async function balanceExports(read, ledger) {
+  const rows = await read(`select status, error, count(*) as times from exports group by status, error`)
   const open = rows.filter(({ status }) => status === 'processing').reduce((sum, { times }) => sum + times, 0)
   const states = rows.map(({ status, error, times }) => `${times} ${status}${error === null ? '' : ` (${error})`}`)
   return { name: 'exports', text: `${ledger.exports.length} made; at the end ${list(states)}`, good: open === 0 }
 }
 
 /** No entry waits for longer than the schedule says: steps of the clock leave nothing behind. */
-function balanceWaits(db) {
+async function balanceWaits(read) {
   const limit = Date.now() + (RETRY_WAITS.at(-1) + WAIT_SLACK) * 1_000
-  const late = db.prepare('select recipient, next_attempt_at from queue where next_attempt_at > ?').all(limit)
-  const entries = db.prepare('select count(*) from queue').pluck().get()
+  const late = await read('select recipient, next_attempt_at from queue where next_attempt_at > ?', limit)
+  const [{ entries }] = await read('select count(*) as entries from queue')
   const words = late.map((row) => `${row.recipient} until ${new Date(row.next_attempt_at).toISOString()}`)
   return {
     name: 'queue',
     text: `${entries} entries, ${late.length} of them with an attempt later than the schedule says${examples(words)}`,
     good: late.length === 0,
+  }
+}
+
+/** Of a database of PostgreSQL. */
+export async function checkIndexes(url) {
+  const rows = await openRows(url)
+  try {
+    await rows.read('create extension if not exists amcheck schema public', [])
+    const found = await rows.read(
+      `select public.bt_index_check(indexrelid, true) from pg_index join pg_class on pg_class.oid = indexrelid
+        where relnamespace = 'posthorn'::regnamespace and relam = (select oid from pg_am where amname = 'btree')`,
+      [],
+    )
+    return { text: `${found.length} indexes have an entry for each row`, good: found.length > 0 }
+  } catch (error) {
+    return { text: error.message, good: false }
+  } finally {
+    await rows.close()
   }
 }
 

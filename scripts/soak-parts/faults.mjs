@@ -2,6 +2,7 @@
 // `explains` are the error lines of the log that it may cause; `isDeadly`: the daemon may die of it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { attachStrace, countDescriptors, listChildren, listThreads, readLimit, readUse, setLimit } from './machine.mjs'
+import { serverFaults } from './server-faults.mjs'
 
 const SECONDS = 1_000
 const MB = 1_048_576
@@ -49,7 +50,7 @@ function sinkFault(mode, what, seconds = 12) {
 
 function injected(name, what, words, explains = storage) {
   return {
-    ...{ name, what, explains, needs: ['strace'] },
+    ...{ name, what, explains, needs: ['strace', 'file'] },
     run: async ({ daemon }) => {
       const calls = words.slice(0, words.indexOf(':'))
       const strace = await attachStrace([
@@ -123,13 +124,19 @@ async function stopChildren({ daemon }) {
   return `${children.length} processes`
 }
 
-async function fillDisk({ disk }) {
+async function fillDisk({ disk, postgres, cuts }) {
+  const from = Date.now()
   disk.leave(600 * MB)
   await sleep(5 * SECONDS)
   disk.leave(0)
   await sleep(8 * SECONDS)
   disk.restore()
+  // PostgreSQL ends itself when it cannot write its log.
+  const hasEnded = postgres !== null && !postgres.server.isRunning
+  if (hasEnded) await postgres.server.restart()
+  if (postgres !== null) cuts.push({ from, to: Date.now() })
   await sleep(2 * SECONDS)
+  return hasEnded ? 'PostgreSQL had ended and was started again' : ''
 }
 
 async function limitDescriptors({ daemon }) {
@@ -213,4 +220,5 @@ export const allFaults = [
     explains: [/./],
     run: limitMemory,
   },
+  ...serverFaults,
 ]

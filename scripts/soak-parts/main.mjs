@@ -4,11 +4,12 @@ import { arch, cpus, loadavg, release } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import SQLite from 'better-sqlite3'
+import { startServers } from '../crash-parts/servers.mjs'
 import { createClient } from '../lib/https-client.mjs'
+import { openRows } from '../lib/rows.mjs'
 import { seeded } from '../lib/seeded.mjs'
 import { EVENT_TYPES, openEndpoint } from '../lib/webhook-endpoint.mjs'
-import { balance } from './balance.mjs'
+import { balance, checkIndexes } from './balance.mjs'
 import { Supervised } from './daemon.mjs'
 import { openDnsServer } from './dns-server.mjs'
 import { allFaults } from './faults.mjs'
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     disk: { type: 'string', default: '/tmp' },
     seed: { type: 'string', default: String(process.pid) },
+    storage: { type: 'string', default: 'sqlite' },
   },
 })
 const MINUTE = 60_000
@@ -42,6 +44,7 @@ const tools = findTools()
 const folder = mkdtempSync(join(resolve(values.disk), 'posthorn-soak-'))
 // As many bytes as the messages take, beside the gigabyte that the daemon wants to be free.
 const disk = tools.root ? mountSmallDisk(folder, 2_048 + Math.ceil(minutes * 60)) : null
+const postgres = values.storage === 'postgres' ? await startServers(disk?.path ?? folder, { isPair: false }) : null
 const clock = tools.faketime === null ? null : createFakeClock(folder, tools.faketime)
 const ledger = new Ledger(folder)
 const timeline = new Timeline()
@@ -53,6 +56,7 @@ const setting = await prepare({
   data: join(disk?.path ?? folder, 'data'),
   dnsPort: dns.port,
   sinkPort: sink.port,
+  storage: postgres?.url ?? '',
 })
 const daemon = new Supervised({ words: setting.words, environment: clock?.environment ?? {}, timeline, folder })
 const over = new AbortController()
@@ -68,15 +72,23 @@ process.on('SIGINT', () => {
 process.on('SIGTERM', () => process.exit(143))
 process.on('exit', () => {
   daemon.killNow()
+  postgres?.end()
   disk?.release()
 })
 
-const available = { strace: tools.strace, prlimit: tools.prlimit, faketime: clock !== null, disk: disk !== null }
+const available = {
+  ...{ strace: tools.strace, prlimit: tools.prlimit, faketime: clock !== null, disk: disk !== null },
+  ...{ server: postgres !== null, file: postgres === null },
+}
+/** Faults of the other engine are not missing. */
+const isOfEngine = ({ needs = [] }) => !needs.includes(postgres === null ? 'server' : 'file')
 const isWanted = ({ name }) => values.only === undefined || values.only.split(',').some((part) => name.includes(part))
 const isPossible = ({ needs = [] }) => needs.every((tool) => available[tool])
 const faults = allFaults.filter((fault) => isWanted(fault) && isPossible(fault))
-const missing = allFaults.filter((fault) => !isPossible(fault)).map(({ name }) => name)
+const missing = allFaults.filter((fault) => isOfEngine(fault) && !isPossible(fault)).map(({ name }) => name)
 
+/** When the server of the database was away. */
+const cuts = []
 const begun = Date.now()
 console.log(
   `seed ${values.seed}, ${minutes} minutes, ${faults.length} faults${missing.length === 0 ? '' : `; left out: ${missing}`}; ${folder}`,
@@ -141,7 +153,7 @@ async function takeTurns() {
 /** Seconds until it had recovered. */
 async function takeTurn(fault) {
   const turn = timeline.begin(fault)
-  turn.note = await fault.run({ daemon, dns, sink, endpoint, disk, clock, random }).catch((error) => {
+  turn.note = await fault.run({ daemon, dns, sink, endpoint, disk, clock, random, postgres, cuts }).catch((error) => {
     ledger.surprise('fault', `${fault.name}: ${error.message}`, fault.name)
   })
   timeline.end()
@@ -163,37 +175,34 @@ async function takeTurn(fault) {
 /** What still waits when everything is done, or when the time for that is over. */
 async function drain() {
   await daemon.serving(60)
+  const rows = await openRows(setting.database)
   let found = null
   for (const end = Date.now() + MAX_DRAIN; Date.now() < end && interrupts < 2; await sleep(3_000)) {
-    found = countWaiting()
+    found = await countWaiting(rows)
     if (Object.values(found).every((count) => count === 0)) break
   }
+  await rows.close()
   return { ...found, seconds: Math.round((Date.now() - loadEnded) / 1_000) }
 }
 
-function countWaiting() {
-  const db = new SQLite(setting.database, { readonly: true })
-  const one = (sql) => db.prepare(sql).pluck().get()
-  try {
-    return {
-      queued: one('select count(*) from queue'),
-      inbound: one(`select count(*) from inbound_emails where status = 'received'`),
-      deliveries: one(`select count(*) from webhook_deliveries where status = 'pending'`),
-      exports: one(`select count(*) from exports where status = 'processing'`),
-      // Events that no delivery was made of yet.
-      events: one(
-        `select count(*) from events, webhooks where events.seq > max(webhooks.event_cursor, coalesce((select max(seq) from webhook_cursors where webhook_id = webhooks.id), 0)) and events.type in (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`,
-      ),
-    }
-  } finally {
-    db.close()
-  }
+async function countWaiting(rows) {
+  const types = EVENT_TYPES.map((type) => `'${type}'`).join(', ')
+  const [found] = await rows.read(
+    `select (select count(*) from queue) as queued,
+      (select count(*) from inbound_emails where status = 'received') as inbound,
+      (select count(*) from webhook_deliveries where status = 'pending') as deliveries,
+      (select count(*) from exports where status = 'processing') as exports,
+      (select count(*) from events, webhooks where events.type in (${types}) and events.seq > webhooks.event_cursor and not exists (
+        select 1 from webhook_cursors where webhook_id = webhooks.id and seq >= events.seq)) as "eventsWithoutDelivery"`,
+    [],
+  )
+  return found
 }
 
 async function report() {
   const errors = judgeErrors(daemon.errors, timeline)
   const answers = judgeAnswers(ledger.unexpected)
-  const results = collectResults(errors.result, answers.result)
+  const results = await collectResults(errors.result, answers.result)
   const good = results.every((result) => result.good)
   const made = {
     ...{ date: new Date().toISOString().slice(0, 10), good, results, missing, folder, title: describeRun() },
@@ -205,18 +214,16 @@ async function report() {
       .join(', '),
   }
   printReport(made)
-  if (values.report !== undefined) writeMarkdown(values.report, made)
+  if (values.report !== undefined) writeMarkdown(values.report, values.storage, made)
   await end(good)
 }
 
-function collectResults(errors, answers) {
-  const { problems } = setting.command('verify-data')
-  const found = problems.length === 0 ? 'no problem' : JSON.stringify(problems).slice(0, 800)
+async function collectResults(errors, answers) {
   const rest = `${left.queued} in the queue, ${left.inbound} inbound, ${left.deliveries} deliveries to the webhook, ${left.exports} exports`
   return [
-    ...balance({ database: setting.database, ledger, endpoint, deaths: daemon.deaths, timeline }),
+    ...(await balance({ database: setting.database, ledger, endpoint, deaths: daemon.deaths, cuts, timeline })),
     { name: 'left to do', text: `${rest}, ${left.seconds} s after the load had ended`, good: true },
-    { name: 'verify-data', text: found, good: problems.length === 0 },
+    await verifyData(),
     { name: 'exit status of the last daemon', text: String(status), good: status === 0 },
     judgeDeaths(daemon.deaths),
     errors,
@@ -225,13 +232,21 @@ function collectResults(errors, answers) {
   ]
 }
 
+/** PostgreSQL checks its own files: each index against the rows of its table. */
+async function verifyData() {
+  if (postgres !== null) return { name: 'indexes (amcheck)', ...(await checkIndexes(setting.database)) }
+  const { problems } = setting.command('verify-data')
+  const text = problems.length === 0 ? 'no problem' : JSON.stringify(problems).slice(0, 800)
+  return { name: 'verify-data', text, good: problems.length === 0 }
+}
+
 function describeRun() {
   const seconds = (loadEnded - begun) / 1_000
   const rate = (ledger.accepted.size / seconds).toFixed(1)
   const work = `${timeline.turns.length} turns of ${recoveries.size} faults, ${ledger.accepted.size} messages accepted (${rate} a second)`
   const machine = `Node.js ${process.version}, Linux ${release()} ${arch()}, ${cpus().length} CPUs, load ${loadavg()[0].toFixed(1)}`
   const starts = `starts of the daemon at most ${Math.max(...daemon.startTimes)} ms`
-  return `${(seconds / 60).toFixed(1)} minutes of load with ${work}, seed ${values.seed}; ${machine}, ${starts}.`
+  return `${(seconds / 60).toFixed(1)} minutes of load with ${work}, seed ${values.seed}, data in ${postgres === null ? 'SQLite' : 'PostgreSQL'}; ${machine}, ${starts}.`
 }
 
 function describeFaults() {
@@ -247,7 +262,8 @@ async function end(good) {
   endpoint.close()
   await ledger.close()
   writeFileSync(join(folder, 'samples.json'), JSON.stringify(daemon.samples))
-  if (!good && disk !== null) setting.command('backup', join(folder, 'posthorn.db'))
+  if (!good && disk !== null && postgres === null) setting.command('backup', join(folder, 'posthorn.db'))
+  await postgres?.server.stop()
   disk?.unmount()
   if (good) rmSync(folder, { recursive: true, force: true })
   process.exit(good ? 0 : 1)

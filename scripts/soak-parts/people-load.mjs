@@ -128,13 +128,18 @@ export async function readMetrics(run, port) {
   })
 }
 
+/** The database cannot be read now (RFC 1035 section 4.1.1). */
+const SERVFAIL = 2
+
 export async function askZone(run, port) {
   const labels = ['mail', 'soak', 'test'].map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)]))
   const question = Buffer.concat([Buffer.of(0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0), ...labels, Buffer.of(0, 0, 6, 0, 1)])
   const socket = createSocket('udp4')
   socket.on('error', () => undefined)
   socket.on('message', (reply) => {
-    if (reply.readUInt16BE(0) === 7 && (reply.readUInt8(3) & 15) === 0) run.ledger.serve('answers of the service zone')
+    const code = reply.readUInt16BE(0) === 7 ? reply.readUInt8(3) & 15 : null
+    if (code === 0) run.ledger.serve('answers of the service zone')
+    else if (code === SERVFAIL) run.ledger.serve('SERVFAIL of the service zone')
     else run.ledger.surprise('zone', reply.toString('hex'), run.timeline.name())
   })
   await repeat(run, SECONDS, () => socket.send(question, port, '127.0.0.1', () => undefined))

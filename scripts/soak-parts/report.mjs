@@ -1,7 +1,11 @@
 // The report, as text for the terminal and as Markdown for docs/soak.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 
-const MARK = '<!-- Below this line scripts/soak writes its report. -->'
+/** The lines after which the reports stand; one ends where the other's line is. */
+const MARKS = {
+  sqlite: '<!-- Below this line scripts/soak writes its report. -->',
+  postgres: '<!-- Below this line scripts/soak --storage postgres writes its report. -->',
+}
 
 export function printReport(report) {
   console.log(`\n${report.title}`)
@@ -14,15 +18,22 @@ export function printReport(report) {
   console.log(report.good ? '\nAll is as it should be.' : `\nSomething is wrong; the records are in ${report.folder}`)
 }
 
-/** Replaces what follows the mark. */
-export function writeMarkdown(file, report) {
+/** Replaces what follows the mark of the engine. */
+export function writeMarkdown(file, engine, report) {
   const text = readFileSync(file, 'utf8')
-  const end = text.indexOf(MARK)
-  if (end === -1) throw new Error(`${file} has no line "${MARK}"`)
-  writeFileSync(file, `${text.slice(0, end + MARK.length)}\n\n${markdown(report)}`)
+  const mark = MARKS[engine]
+  const begin = text.indexOf(mark) + mark.length
+  if (begin < mark.length) throw new Error(`${file} has no line "${mark}"`)
+  const next = Math.min(...Object.values(MARKS).map((other) => at(text, other, begin)))
+  writeFileSync(file, `${text.slice(0, begin)}\n\n${markdown(engine, report)}${text.slice(next)}`)
 }
 
-function markdown({ date, title, results, details, explained, faults, served, missing }) {
+function at(text, mark, from) {
+  const found = text.indexOf(mark, from)
+  return found === -1 ? text.length : found
+}
+
+function markdown(engine, { date, title, results, details, explained, faults, served, missing }) {
   const rows = results.map(
     ({ name, text, good }) => `| ${name} | ${escapeCell(text)} | ${good ? 'ok' : '**not ok**'} |`,
   )
@@ -30,7 +41,7 @@ function markdown({ date, title, results, details, explained, faults, served, mi
     ({ name, what, turns: times, slowest, notes }) =>
       `| ${name} | ${escapeCell(what)} | ${times} | ${slowest} | ${escapeCell(notes)} |`,
   )
-  return `## Report of ${date}
+  return `## Report of ${date}, ${engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}
 
 ${title}
 ${missing.length === 0 ? '' : `\nFaults that were left out because a tool is missing: ${missing.join(', ')}.\n`}

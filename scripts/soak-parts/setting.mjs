@@ -7,9 +7,10 @@ const PASSWORD = 'correct horse battery staple'
 /** Seconds; the last one repeats. */
 export const RETRY_WAITS = [5, 10, 15, 20]
 
-export async function prepare({ folder, data, dnsPort, sinkPort }) {
+/** `storage`: the URL of an empty database of PostgreSQL, or empty for SQLite. */
+export async function prepare({ folder, data, dnsPort, sinkPort, storage }) {
   const settings = (ports) => sectionsOf({ data, ports, dnsPort, sinkPort })
-  const made = await setUpDaemon({ folder, domain: 'soak.test', receives: true, settings })
+  const made = await setUpDaemon({ folder, domain: 'soak.test', receives: true, settings, storage })
   const email = 'owner@soak.test'
   runCommand(made.file, ['user', 'set-password', email], { input: `${PASSWORD}\n` })
   const audienceId = await fillAudience(made, CONTACTS, (n) => `c${n}@d${(n % 6) + 1}.sink.test`)

@@ -1,6 +1,6 @@
 /** Bounces, complaints and replies: what others report about our mail. */
 
-import { tryParseAddress } from '../../../../src/base/mail/address.js'
+import { tryParseIncomingAddress } from '../../../../src/base/mail/address.js'
 import type { Reply } from '../../../../src/base/mail/reply.js'
 import { readReport } from '../../../../src/inbound/receiving/reports/read-report.js'
 import { parseCapabilities } from '../../../../src/outbound/delivery/smtp/capabilities.js'
@@ -18,7 +18,7 @@ function readReports(input: Buffer): void {
     check(report.bounces.length > 0 && report.bounces.length <= MAX_RECIPIENTS, 'a bounce has 1 to 100 recipients')
     for (const { recipient, original, kind, status, diagnostic, reason, recipientsFault } of report.bounces) {
       for (const address of [recipient, original])
-        check(address === null || tryParseAddress(address) === address, 'a recipient is an address')
+        check(address === null || tryParseIncomingAddress(address) === address, 'a recipient is an address')
       check(
         !/[\r\n]/.test(diagnostic) && diagnostic.length <= 1_000,
         'a diagnostic is one line of at most 1,000 characters',

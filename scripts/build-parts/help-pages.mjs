@@ -12,7 +12,9 @@ const START = 'README'
 
 /** Pages for people who change the code. */
 const ofDevelopers = new Set(
-  'architecture dashboard fuzzing glossary index-of-files interface processes routes soak storage tests'.split(' '),
+  'architecture dashboard-code fuzzing glossary index-of-files interface processes routes soak storage tests'.split(
+    ' ',
+  ),
 )
 const foldersOfUsers = ['.', 'tutorials', 'coming-from']
 /** The last part of the first page links only the pages of developers. */

@@ -1,6 +1,14 @@
 /** Names that a release has noted are there: settings, commands, fields of the REST API, events, metrics, log lines. */
 import t from 'tap'
-import { type ApiDocument, findBroken, listNames, noteRelease, readPromised } from './helpers/code/promised-names.js'
+import {
+  type ApiDocument,
+  findBroken,
+  formatPromised,
+  listNames,
+  noteRelease,
+  parsePromised,
+  readPromised,
+} from './helpers/code/promised-names.js'
 import { testDaemon } from './helpers/daemon/test-daemon.js'
 
 const before = {
@@ -52,4 +60,9 @@ t.test('a release notes its names, and refuses to lose one within a major versio
   })
   t.throws(() => noteRelease(before, '1.3.0', { ...now, settings: [] }), /node\.name is gone/)
   t.match(noteRelease(before, '2.0.0', { settings: [] }), { release: '2.0.0' })
+})
+
+t.test('what is noted is read back', async (t) => {
+  const noted = { release: '1.3.0', names: { ...before.names, 'GET /v1/b: required': [] } }
+  t.same(parsePromised(formatPromised(noted)), noted)
 })

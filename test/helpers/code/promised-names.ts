@@ -7,7 +7,8 @@ import { standaloneCommands } from '../../../src/operations/cli/command/help.js'
 import { databaseCommands } from '../../../src/operations/cli/command-list/all-commands.js'
 import { listSettings } from '../config-settings.js'
 
-export const PROMISED_FILE = 'test/fixtures/promised-names.json'
+/** The first line is the release. Each other line is a group and a name; the name is empty if the group has none. */
+export const PROMISED_FILE = 'test/fixtures/promised-names.txt'
 
 /** By what they are names of, such as `settings` or `POST /v1/emails: request`. */
 type PromisedNames = Readonly<Record<string, readonly string[]>>
@@ -50,7 +51,24 @@ export interface ApiDocument {
 const REQUIRED = ': required'
 
 export function readPromised(): Promised {
-  return JSON.parse(readFileSync(PROMISED_FILE, 'utf8')) as Promised
+  return parsePromised(readFileSync(PROMISED_FILE, 'utf8'))
+}
+
+export function parsePromised(text: string): Promised {
+  const [release = '', ...lines] = text.split('\n')
+  const names: Record<string, string[]> = {}
+  for (const line of lines.filter((each) => each !== '')) {
+    const [group = '', name = ''] = line.split('\t')
+    names[group] = [...(names[group] ?? []), ...(name === '' ? [] : [name])]
+  }
+  return { release, names }
+}
+
+export function formatPromised({ release, names }: Promised): string {
+  const lines = Object.entries(names).flatMap(([group, all]) =>
+    (all.length === 0 ? [''] : all).map((name) => `${group}\t${name}`),
+  )
+  return `${[release, ...lines].join('\n')}\n`
 }
 
 export function listNames(document: ApiDocument): PromisedNames {

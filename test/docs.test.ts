@@ -170,10 +170,28 @@ t.test('the boundaries of docs/security.md name tests that exist', async (t) => 
   t.ok(rows.length >= 40, `${rows.length} boundaries`)
   for (const row of rows) {
     const [, file = '', name = ''] = /\| `(test\/[\w/.-]+\.test\.ts)`: "(.+)" \|$/.exec(row) ?? []
-    const source = existsSync(file) ? readFileSync(file, 'utf8') : ''
-    t.ok(name !== '' && [`'${name}'`, `"${name}"`].some((quoted) => source.includes(quoted)), row)
+    t.ok(isTest(file, name), row)
   }
 })
+
+t.test('the promises of docs/upgrading.md name tests and scripts that exist', async (t) => {
+  const text = readFileSync('docs/upgrading.md', 'utf8')
+  const table = text.slice(text.indexOf('\n## What a version promises'), text.indexOf('\n## What may change'))
+  const rows = table.split('\n').filter((line) => /^\| (?!subject)/.test(line))
+  t.ok(rows.length >= 10, `${rows.length} promises`)
+  for (const row of rows) {
+    const tests = [...row.matchAll(/`(test\/[\w/.-]+\.test\.ts)`: ("[^"]+"(?:; "[^"]+")*)/g)]
+    t.ok(tests.length > 0 || /`scripts\/[\w-]+` \|$/.test(row), row)
+    for (const [, file = '', names = ''] of tests) {
+      for (const name of names.slice(1, -1).split('"; "')) t.ok(isTest(file, name), `${file}: ${name}`)
+    }
+  }
+})
+
+function isTest(file: string, name: string): boolean {
+  const source = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return name !== '' && [`'${name}'`, `"${name}"`].some((quoted) => source.includes(quoted))
+}
 
 t.test('the tables of the pages on events and webhooks have every event type', async (t) => {
   for (const [page, rows] of [

@@ -1,0 +1,169 @@
+/**
+ * The names that stay within a major version (docs/upgrading.md): `scripts/promises` notes those of a release, and later
+ * versions must have them.
+ */
+import { readFileSync } from 'node:fs'
+import { standaloneCommands } from '../../../src/operations/cli/command/help.js'
+import { databaseCommands } from '../../../src/operations/cli/command-list/all-commands.js'
+import { listSettings } from '../config-settings.js'
+
+/** The first line is the release. Each other line is a group and a name; the name is empty if the group has none. */
+export const PROMISED_FILE = 'test/fixtures/promised-names.txt'
+
+/** By what they are names of, such as `settings` or `POST /v1/emails: request`. */
+type PromisedNames = Readonly<Record<string, readonly string[]>>
+
+interface Promised {
+  /** The release that noted them last; empty before the first one. */
+  readonly release: string
+  readonly names: PromisedNames
+}
+
+interface Schema {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly allOf?: readonly Schema[]
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly enum?: readonly unknown[]
+  readonly required?: readonly string[]
+}
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly required?: boolean }[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>
+}
+
+type Operations = Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+/** What is read of an OpenAPI document. */
+export interface ApiDocument {
+  readonly paths: Operations
+  readonly webhooks: Operations
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** The end of the name of a group that may lose names and gain none. */
+const REQUIRED = ': required'
+
+export function readPromised(): Promised {
+  return parsePromised(readFileSync(PROMISED_FILE, 'utf8'))
+}
+
+export function parsePromised(text: string): Promised {
+  const [release = '', ...lines] = text.split('\n')
+  const names: Record<string, string[]> = {}
+  for (const line of lines.filter((each) => each !== '')) {
+    const [group = '', name = ''] = line.split('\t')
+    names[group] = [...(names[group] ?? []), ...(name === '' ? [] : [name])]
+  }
+  return { release, names }
+}
+
+export function formatPromised({ release, names }: Promised): string {
+  const lines = Object.entries(names).flatMap(([group, all]) =>
+    (all.length === 0 ? [''] : all).map((name) => `${group}\t${name}`),
+  )
+  return `${[release, ...lines].join('\n')}\n`
+}
+
+export function listNames(document: ApiDocument): PromisedNames {
+  const { schemas } = document.components
+  return {
+    settings: listSettings(),
+    commands: [...standaloneCommands, ...databaseCommands].flatMap(({ name, options }) => [
+      name,
+      ...Object.keys(options).map((option) => `${name} --${option}`),
+    ]),
+    metrics: rowsOf('docs/monitoring.md', /^\| `((?:posthorn|process|nodejs)_\w+)` \|/gm),
+    'log lines': rowsOf('docs/logs.md', /^\| `([^`]+)` \| (?:(?:debug|info|warn|error|fatal)(?:, )?)+ \|/gm),
+    'codes of errors': schemas['ErrorCode']?.enum?.map(String) ?? [],
+    ...namesOf(document.paths, schemas),
+    ...namesOf(document.webhooks, schemas),
+  }
+}
+
+function rowsOf(page: string, row: RegExp): readonly string[] {
+  return [...new Set([...readFileSync(page, 'utf8').matchAll(row)].map(([, name = '']) => name))]
+}
+
+function namesOf(operations: Operations, schemas: Readonly<Record<string, Schema>>): PromisedNames {
+  const entries = Object.entries(operations).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { parameters = [], requestBody, responses }]) => {
+      const title = `${method.toUpperCase()} ${path}`
+      const request = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema)
+      const answers = Object.entries(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .flatMap(([, { content = {} }]) => Object.values(content).map(({ schema }) => schema))
+      const needed = [
+        ...parameters.filter(({ required }) => required === true).map(({ name }) => name),
+        ...request.flatMap((schema) => resolve(schema, schemas).required ?? []),
+      ]
+      return [
+        [`${title}: parameters`, parameters.map(({ name }) => name)],
+        [`${title}: request`, fieldsOf(request, schemas)],
+        [`${title}: answer`, fieldsOf(answers, schemas)],
+        [`${title}${REQUIRED}`, [...new Set(needed)]],
+      ] as const
+    }),
+  )
+  return Object.fromEntries(entries)
+}
+
+function resolve(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Schema {
+  const name = schema?.$ref?.split('/').at(-1)
+  return (name === undefined ? schema : schemas[name]) ?? {}
+}
+
+/** Names of fields with those that they are in: `to`, `attachments.filename`. A schema within itself counts once. */
+function fieldsOf(
+  wanted: readonly (Schema | undefined)[],
+  schemas: Readonly<Record<string, Schema>>,
+  above = '',
+  seen: ReadonlySet<Schema> = new Set(),
+): readonly string[] {
+  const names = wanted.flatMap((one) => {
+    const schema = resolve(one, schemas)
+    if (seen.has(schema)) return []
+    const inside = new Set([...seen, schema])
+    const { properties = {}, items, allOf = [], anyOf = [], oneOf = [] } = schema
+    const parts = [...allOf, ...anyOf, ...oneOf, ...(items === undefined ? [] : [items])]
+    return [
+      ...fieldsOf(parts, schemas, above, inside),
+      ...Object.entries(properties).flatMap(([name, field]) => [
+        `${above}${name}`,
+        ...fieldsOf([field], schemas, `${above}${name}.`, inside),
+      ]),
+    ]
+  })
+  return [...new Set(names)]
+}
+
+/** A sentence for each name that is gone, and for each field that an operation did not ask for. */
+export function findBroken(promised: Promised, now: PromisedNames): readonly string[] {
+  return Object.entries(promised.names).flatMap(([group, then]) => {
+    const present = now[group] ?? []
+    if (group.endsWith(REQUIRED)) {
+      const added = present.filter((name) => !then.includes(name))
+      return added.map((name) => `${group}: ${name} is required, and was not in ${promised.release}: ${cure}`)
+    }
+    const gone = then.filter((name) => !present.includes(name))
+    return gone.map((name) => `${group}: ${name} is gone, and was in ${promised.release}: ${cure}`)
+  })
+}
+
+const cure = 'a major version keeps it (docs/upgrading.md), so undo the change or begin a new major version'
+
+/** What a release notes: its own names, and within a major version those before it. */
+export function noteRelease(before: Promised, release: string, now: PromisedNames): Promised {
+  const isSameMajor = before.release.split('.')[0] === release.split('.')[0]
+  const broken = isSameMajor ? findBroken(before, now) : []
+  if (broken.length > 0) throw new Error(broken.join('\n'))
+  const kept = Object.fromEntries(Object.entries(now).filter(([, names]) => names.length > 0))
+  const required = Object.fromEntries(Object.entries(now).filter(([group]) => group.endsWith(REQUIRED)))
+  return { release, names: { ...kept, ...required } }
+}

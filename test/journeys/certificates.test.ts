@@ -1,6 +1,6 @@
 /** Certificates from an ACME server, through the whole daemon, with Pebble as the server. */
 import { X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -10,7 +10,6 @@ import { databaseFile, openStore } from '../../src/base/storage/open.js'
 import { storeCertificate, toCertificateRow } from '../../src/operations/certificates/certificate-rows.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
-import { temporaryFolder } from '../helpers/database/database.js'
 import { skipWithoutPebble, startPebble } from '../helpers/programs/pebble.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
@@ -139,20 +138,17 @@ t.test('the plain HTTP listener answers challenges and redirects everything else
   t.same(await ask('/v1/emails', 'POST'), [404, undefined])
 })
 
-t.test('files of an earlier version are served from the start, then what another process stores', async (t) => {
+t.test('a stored certificate is served, then what another process stores', async (t) => {
   const [old, next] = [await createSelfSigned([HOST]), await createSelfSigned([HOST])]
-  const folder = temporaryFolder(t)
-  const place = join(folder, 'data/tls/acme', HOST)
-  mkdirSync(place, { recursive: true })
-  writeFileSync(join(place, 'certificate.pem'), old.key + old.cert)
   const acme = { enabled: true, directory: 'https://127.0.0.1:9/directory', http_listen: ['127.0.0.1:0'] }
-  const app = await testDaemon(t, { folder, zone: {}, settings: { tls: { acme }, inbound: { listen: [] } } })
-  t.equal((await readServed(apiPort(app), HOST, old.cert)).subjectaltname, `DNS:${HOST}`)
-  t.match(findView(app, HOST), { state: 'valid', last_fault: null })
-  t.equal(existsSync(place), false)
+  const app = await testDaemon(t, { zone: {}, settings: { tls: { acme }, inbound: { listen: [] } } })
   const other = await openStore({ file: databaseFile(app.config.service.data_dir) })
   t.teardown(() => other.close())
-  await other.commit([storeCertificate(toCertificateRow(parseDomainName(HOST), next))])
+  const store = (pair: typeof old) => other.commit([storeCertificate(toCertificateRow(parseDomainName(HOST), pair))])
+  await store(old)
+  await waitUntil('the first certificate', () => readServed(apiPort(app), HOST, old.cert).catch(() => false))
+  t.equal((await readServed(apiPort(app), HOST, old.cert)).subjectaltname, `DNS:${HOST}`)
+  await store(next)
   const isServed = (name: string) => readServed(apiPort(app), name, next.cert).catch(() => false)
   await waitUntil('the certificate', () => isServed(HOST))
   const { raw } = await readServed(apiPort(app), 'else.test')

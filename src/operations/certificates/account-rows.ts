@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
-import { tryCommit, type Write } from '../../base/storage/db/write.js'
+import { tryCommit } from '../../base/storage/db/write.js'
 import type { AcmeAccountsTable } from '../../base/storage/tables/certificate-tables.js'
 
 export interface StoredAccount {
@@ -55,11 +55,6 @@ export class AccountRows {
     if (await tryCommit(this.store.commit([write]))) return account
     return (await this.readAccount(directory)) ?? account
   }
-}
-
-/** Keeps an account that is there. */
-export function importAccount(directory: URL, account: StoredAccount): Write {
-  return insertAccount(toRow(directory, account))
 }
 
 function toRow(directory: URL, { url, key }: StoredAccount): AcmeAccountsTable {

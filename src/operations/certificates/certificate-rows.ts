@@ -22,14 +22,6 @@ export const storeCertificate = prepareWrite<AcmeCertificatesTable>(({ db, slots
     .onConflict((conflict) => conflict.column('name').doUpdateSet(changed))
 })
 
-/** Keeps a certificate that is there. */
-export const importCertificate = prepareWrite<AcmeCertificatesTable>(({ db, slots }) =>
-  db
-    .insertInto('acme_certificates')
-    .values(slots(['name', 'fingerprint', 'valid_from', 'valid_to', 'chain', 'private_key']))
-    .onConflict((conflict) => conflict.column('name').doNothing()),
-)
-
 export const removeExpired = prepareWrite<{ name: DomainName; now: number }>(({ db, slot }) =>
   db.deleteFrom('acme_certificates').where('name', '=', slot('name')).where('valid_to', '<=', slot('now')),
 )

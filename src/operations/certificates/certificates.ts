@@ -32,7 +32,6 @@ import { ChallengeAnswers } from './challenge-answers.js'
 import { openChallengeListener } from './challenge-listener.js'
 import { ChallengeRows } from './challenge-rows.js'
 import { ExpiryWatch, type WatchDeps, type WatchedCertificate } from './expiry-watch.js'
-import { importFiles } from './import-files.js'
 import { checkName } from './name-check.js'
 import { NameLeases } from './name-leases.js'
 import { OrderLimits } from './order-limits.js'
@@ -202,9 +201,8 @@ export class Certificates {
   }
 }
 
-async function openAcme({ config: { service, tls }, store, clock, log }: CertificateDeps): Promise<OpenAcme> {
+async function openAcme({ config: { tls }, store, clock, log }: CertificateDeps): Promise<OpenAcme> {
   const onFault = (name: string, err: unknown): void => log.error({ name, err }, 'a certificate cannot be used')
-  await importFiles({ commit: store.commit, dataFolder: service.data_dir, now: clock(), onFault })
   const served = new ServedCertificates({ read: store.read, clock, onFault })
   await served.load()
   const authorities = tls.acme.ca_file === null ? undefined : await readAuthorities(tls.acme.ca_file)

@@ -1,10 +1,9 @@
 /** The tries to get the certificate of each name, as rows: what is known of them, and the requests of operators. */
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { DomainName } from '../../base/mail/address.js'
 import { DAY } from '../../base/platform/time-units.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
-import type { AcmeNamesTable } from '../../base/storage/tables/certificate-tables.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { type NameRecord, newNameRecord } from './name-record.js'
 
@@ -68,21 +67,6 @@ export const requestRenewal = prepareWrite<{ name: DomainName; now: number }>(({
     .insertInto('acme_names')
     .values({ name: slot('name'), asked: 1, updated_at: slot('now') })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ asked: 1, updated_at: slot('now') })),
-)
-
-type ImportedName = Omit<Selectable<AcmeNamesTable>, 'leased_by' | 'leased_until'>
-
-/** Keeps a row that is there. */
-export const importName = prepareWrite<ImportedName>(({ db, slots }) =>
-  db
-    .insertInto('acme_names')
-    .values(
-      slots([
-        ...(['name', 'failures', 'fault', 'tried_at', 'next_try_at', 'orders', 'issued', 'asked'] as const),
-        ...(['order_url', 'order_account', 'order_key', 'updated_at'] as const),
-      ]),
-    )
-    .onConflict((conflict) => conflict.column('name').doNothing()),
 )
 
 /** How long the row of a name that is no longer served is kept: what it counts limits orders for a week. */

@@ -51,9 +51,7 @@ export async function createHintFinder(): Promise<FindHints> {
 
 export const noHints: HintSummary = { hinted: { role: 0, disposable: 0, typo: 0 }, hints: [] }
 
-/** `before` lacks the fields if an earlier version has begun the import. */
-export function addHints(before: Partial<HintSummary>, lines: readonly HintedLine[]): HintSummary {
-  const { hinted, hints } = { ...noHints, ...before }
+export function addHints({ hinted, hints }: HintSummary, lines: readonly HintedLine[]): HintSummary {
   const countOf = (kind: AddressHint['hint']): number => hinted[kind] + lines.filter(({ hint }) => hint === kind).length
   return {
     hinted: { role: countOf('role'), disposable: countOf('disposable'), typo: countOf('typo') },

@@ -1,7 +1,6 @@
 /** Runs one import from its present row to its end. The audiences and the suppressions import the rows. */
 
 import type { Clock } from '../../base/platform/clock.js'
-import { noRefusedLines } from '../../base/platform/csv/refused-lines.js'
 import type { ImportJournal } from '../../base/storage/db/csv-import.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Commit, Write } from '../../base/storage/db/write.js'
@@ -12,7 +11,7 @@ import type {
   SuppressionImportReport,
 } from '../../base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../records/suppressions/import-suppressions.js'
-import { emptyReportOf, importContacts } from '../audiences/import-contacts.js'
+import { importContacts } from '../audiences/import-contacts.js'
 import { recordSuppressionImport } from './direct-import.js'
 import { readImportFile } from './import-file.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
@@ -55,16 +54,16 @@ async function importRows(
   const workspaceId = row.workspace_id
   const file = readImportFile(deps.read, { id: row.id, workspaceId })
   if (options.kind === 'contacts') {
-    const journal = createJournal(deps, row, signal, (report) => {
+    const journal = createJournal<ContactImportReport>(deps, row, signal, (report) => {
       if (isSuppressionReport(report)) throw foreignReport(row)
-      return { ...emptyReportOf(options.layout.encoding), ...report }
+      return report
     })
     await importContacts(deps, { ...options, workspaceId }, file, journal)
     return () => []
   }
-  const journal = createJournal(deps, row, signal, (report) => {
+  const journal = createJournal<SuppressionImportReport>(deps, row, signal, (report) => {
     if (!isSuppressionReport(report)) throw foreignReport(row)
-    return { ...{ encoding: options.encoding }, ...noRefusedLines, ...report }
+    return report
   })
   const report = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
   return (at) => recordSuppressionImport({ workspaceId, actor: options.actor, at }, report)
@@ -80,17 +79,17 @@ function foreignReport({ id }: ImportRow): Error {
   return new Error(`the report of import ${id} has the fields of another kind of import`)
 }
 
-/** `complete` adds the fields that the report lacks if an earlier version has begun the import. */
+/** `check` throws if the report is that of another kind of import. */
 function createJournal<Report extends StoredReport>(
   { read }: ImportDeps,
   row: ImportRow,
   signal: AbortSignal,
-  complete: (report: StoredReport) => Report,
+  check: (report: StoredReport) => Report,
 ): ImportJournal<Report> {
   const importRef = { id: row.id, workspaceId: row.workspace_id }
   let from = row.done
   return {
-    resumeFrom: row.report === null ? null : { rows: row.done, report: complete(parseJson(row.report)) },
+    resumeFrom: row.report === null ? null : { rows: row.done, report: check(parseJson(row.report)) },
     recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
     assertMayContinue: async () => {
       if (signal.aborted) throw new ImportEnded('stopped for now')

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { type DomainName, parseDomainName } from '../../../src/base/mail/address.js'
 import {
-  importCertificate,
   readAllFacts,
   readFacts,
   readPair,
@@ -26,8 +25,6 @@ t.test('a certificate comes back as it was stored, and a new one takes its place
   t.same(await readFacts(read, name), readCertificateFacts(first.cert), 'what decides needs no look at the certificate')
   await commit([storeCertificate(toCertificateRow(name, second))])
   t.same(await readPair(read, name), second)
-  await commit([importCertificate(toCertificateRow(name, first))])
-  t.same(await readPair(read, name), second, 'an imported one does not replace it')
   const { to } = readCertificateFacts(second.cert)
   await commit([removeExpired({ name, now: to - 1 })])
   t.ok(await readPair(read, name))

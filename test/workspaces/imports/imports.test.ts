@@ -5,7 +5,6 @@ import { loneNode } from '../../../src/base/storage/db/node-state.js'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
-import { toJson } from '../../../src/base/storage/tables/columns.js'
 import type { ImportOptions, SuppressionImportReport } from '../../../src/base/storage/tables/content-tables.js'
 import { importSuppressions } from '../../../src/records/suppressions/import-suppressions.js'
 import { insertAudience } from '../../../src/workspaces/audiences/audiences.js'
@@ -112,29 +111,6 @@ t.test('an import that is interrupted after any commit resumes behind it and imp
     await last.start()
     t.equal(await count(database, 'import_chunks'), 0, 'nothing of its file is left')
     if (!isOnPostgres()) t.same(verifyData(file), [])
-  }
-})
-
-t.test('an import that an earlier version has begun continues past its next refused line', async (t) => {
-  for (const [options, counts] of [
-    [contacts, { added: 5, updated: 0, unchanged: 0, still_unsubscribed: 0 }],
-    [suppressions, { provider: 'list', added: 5, known: 0 }],
-  ] as const) {
-    const { database } = await createDatabase(t)
-    const place = await startImport(database, options, 1_200)
-    const report = toJson({ ...counts, refused: 1, refusals: [] })
-    const begun = { sql: 'update imports set done = 200, report = ? where id = ?', parameters: [report, place.id] }
-    await database.commit([begun])
-    const runner = runnerOf(t, database, database.commit)
-    await runner.start()
-    const { status, report: end } = await over(database, place)
-    t.equal(status, 'completed')
-    t.match(JSON.parse(end ?? ''), {
-      ...{ added: 985, refused: 21, encoding: 'utf-8' },
-      refusal_reasons: [{ field: 'email', count: 20 }],
-      ...(options.kind === 'contacts' ? { left_out: 0, hinted: { typo: 0 } } : { known: 0 }),
-    })
-    t.same(runner.errors, [])
   }
 })
 

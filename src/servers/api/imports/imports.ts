@@ -6,7 +6,6 @@ import {
   MAX_LISTED,
   MAX_REASON_LINES,
   MAX_REASONS,
-  noRefusedLines,
   type RefusedSummary,
 } from '../../../base/platform/csv/refused-lines.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -16,7 +15,7 @@ import type {
   ImportError,
   SuppressionImportReport,
 } from '../../../base/storage/tables/content-tables.js'
-import { MAX_HINTS, noHints } from '../../../workspaces/audiences/address-hints.js'
+import { MAX_HINTS } from '../../../workspaces/audiences/address-hints.js'
 import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../../workspaces/imports/import-records.js'
 import { json } from '../http/answer.js'
 import { codeOfRefusal } from '../http/error-answer.js'
@@ -173,17 +172,13 @@ function toImportResource(row: ImportRow): z.output<typeof importResource> {
   }
 }
 
-const earlierFields = { encoding: 'utf-8' } as const
-
 function toReportResource(
   report: ContactImportReport | SuppressionImportReport,
 ): z.output<typeof contactReport> | z.output<typeof suppressionReport> {
   const refusals = [...report.refusals]
-  // A report of an earlier version has no reasons, no hints and no encoding.
-  const refusal_reasons = toReasons({ ...noRefusedLines, ...report })
-  if ('provider' in report) return { ...earlierFields, ...report, refusals, refusal_reasons }
-  const whole = { ...earlierFields, ...noHints, ...report }
-  return { ...whole, refusals, refusal_reasons, hints: [...whole.hints] }
+  const refusal_reasons = toReasons(report)
+  if ('provider' in report) return { ...report, refusals, refusal_reasons }
+  return { ...report, refusals, refusal_reasons, hints: [...report.hints] }
 }
 
 function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {

@@ -6,6 +6,8 @@
 import { type Address, tryParseAddress } from '../../../base/mail/address.js'
 import type { LookupResult } from '../../../base/platform/dns/resolver.js'
 
+/** What begins with anything else is no such record, also where only blanks differ. */
+const BEGIN = 'v=TLSRPTv1;'
 /** The most characters of a record. */
 const MAX_RECORD = 2_000
 const MAX_URIS = 5
@@ -26,7 +28,7 @@ type ReportingRequest =
 export function readReportingRequest(lookup: LookupResult<string>): ReportingRequest {
   if (lookup.kind === 'failure') return { kind: 'unknown', reason: `DNS does not answer: ${lookup.detail}` }
   if (lookup.kind !== 'records') return { kind: 'unwanted' }
-  const [record, ...others] = lookup.records.filter((text) => text.startsWith('v=TLSRPTv1;'))
+  const [record, ...others] = lookup.records.filter((text) => text.startsWith(BEGIN))
   if (record === undefined || others.length > 0) return { kind: 'unwanted' }
   const targets = parseReportingRecord(record)
   return targets === null ? { kind: 'unwanted' } : { kind: 'wanted', targets }
@@ -34,10 +36,11 @@ export function readReportingRequest(lookup: LookupResult<string>): ReportingReq
 
 /** Returns null if the record names no place to which a report can be sent. */
 export function parseReportingRecord(record: string): ReportTargets | null {
-  if (record.length > MAX_RECORD) return null
-  const [version, ...fields] = record.split(';').map((field) => field.trim())
-  if (version !== 'v=TLSRPTv1') return null
-  const uris = fields
+  if (record.length > MAX_RECORD || !record.startsWith(BEGIN)) return null
+  const uris = record
+    .slice(BEGIN.length)
+    .split(';')
+    .map((field) => field.trim())
     .find((field) => /^rua\s*=/.test(field))
     ?.replace(/^rua\s*=/, '')
     .split(',')

@@ -16,7 +16,10 @@ function readRecord(input: Buffer): void {
   const { mailboxes, urls } = targets
   check(mailboxes.length + urls.length <= 5, 'at most five places')
   for (const address of mailboxes) checkEqual(tryParseAddress(address), address, 'a mailbox is an address')
-  for (const url of urls) check(/^https:\/\/[^\s@]+$/.test(url.split('?')[0] ?? ''), 'a URL has no login')
+  for (const url of urls) {
+    const { protocol, username, password, href } = new URL(url)
+    check(protocol === 'https:' && username + password === '' && href === url, 'a URL has no login')
+  }
 }
 
 export const tlsReportTargets: readonly FuzzTarget[] = [

@@ -32,6 +32,7 @@ for (const record of [
   'v=TLSRPTv1; rua=https://user:pass@b.test/',
   'v=TLSRPTv2; rua=mailto:tls@b.test',
   ' v=TLSRPTv1x; rua=mailto:tls@b.test',
+  ' v=TLSRPTv1; rua=mailto:tls@b.test',
   `v=TLSRPTv1; rua=mailto:tls@b.test; x=${'x'.repeat(2_000)}`,
 ]) {
   t.test(`nothing: ${record.slice(0, 60)}`, async (t) => t.equal(parseReportingRecord(record), null))

@@ -13,13 +13,14 @@ deb_version() { echo "${version//-/\~}"; }
 # Fills the folder $1 with what the package lays.
 lay_files() {
   local root=$1 doc=$1/usr/share/doc/posthorn
-  mkdir -p "$root"/{DEBIAN,usr/bin,usr/lib/systemd/system,usr/lib/sysusers.d,usr/lib/tmpfiles.d} "$doc"
+  mkdir -p "$root"/{DEBIAN,usr/bin,usr/lib/systemd/system,usr/lib/sysusers.d,usr/lib/tmpfiles.d,etc/apparmor.d} "$doc"
   cp -r "$lib" "$root/usr/lib/posthorn"
   rm "$root/usr/lib/posthorn/install"
   ln -s ../lib/posthorn/posthorn "$root/usr/bin/posthorn"
   cp "$lib"/systemd/*.{service,timer} "$root/usr/lib/systemd/system"
   cp "$lib/systemd/sysusers.conf" "$root/usr/lib/sysusers.d/posthorn.conf"
   cp "$lib/systemd/tmpfiles.conf" "$root/usr/lib/tmpfiles.d/posthorn.conf"
+  cp "$lib/config/apparmor/posthorn" "$root/etc/apparmor.d/posthorn"
   cp -r "$tree"/{README.md,CHANGELOG.md,SECURITY.md,LICENSES-OF-PACKAGES.md,docs} "$doc"
   cp -r "$tree/share/." "$root/usr/share"
   # The place of zsh that Debian has for packages.
@@ -60,7 +61,7 @@ write_control() {
   local root=$1 architecture=$2 depends size file
   depends="libc6 (>= $(newest_symbol "$lib" GLIBC)), libstdc++6 (>= $(libstdcxx_version "$lib")), libgcc-s1, passwd"
   size=$(du --apparent-size -sk "$root" | cut -f 1)
-  for file in control preinst postinst prerm postrm; do
+  for file in control conffiles templates preinst postinst prerm postrm; do
     sed "s/@VERSION@/$(deb_version)/; s/@ARCHITECTURE@/$architecture/; s/@SIZE@/$size/; s/@DEPENDS@/$depends/
       s|@MAINTAINER@|${maintainer//[&|\\]/\\&}|; s|@HOMEPAGE@|${homepage//[&|\\]/\\&}|; /^Homepage: \$/d" \
       "scripts/package-parts/debian/$file" >"$root/DEBIAN/$file"

@@ -45,9 +45,16 @@ async function copyCode() {
   const folders = [...new Set([...packagesOf(files), ...packages.map(({ place }) => place)])].sort(byName)
   const texts = [describeLicenses(folders), licensesOfDashboard('dist/ui/licenses.md')]
   writeFile('LICENSES-OF-PACKAGES.md', `# Licenses of the packages in this release\n\n${texts.join('\n')}`)
+  for (const file of filesBelow(join(lib, 'dist/src'))) withoutInterpreter(file)
   requirePrograms()
   if (!existsSync('dist/ui/index.html')) throw new Error('dist/ui is missing: run scripts/build-ui')
   for (const file of filesBelow('dist/ui')) copy(file, join(lib, file))
+}
+
+/** The programs are started with the Node.js of the package, and not as files of their own. Lines keep their numbers. */
+function withoutInterpreter(file) {
+  const text = readFileSync(file, 'utf8')
+  if (text.startsWith('#!')) writeFileSync(file, text.replace(/^#!/, '//'))
 }
 
 /** What the scripts of the package run is there. */

@@ -22,7 +22,7 @@ lintian_finds_nothing() { lintian --allow-root --fail-on error,warning "$PACKAGE
 has_field() { [[ $(dpkg-deb --field "$PACKAGES/posthorn_${OLD}_$1.deb" "$2") =~ $3 ]]; }
 has_digests() { (cd "$work/$1" && md5sum --check --quiet DEBIAN/md5sums); }
 # The same files for all architectures, but for the names of binaries.
-lays() { (cd "$work/$1" && find . | sed "s/$2/ARCH/" | sort); }
+lays() { (cd "$work/$1" && find . | sed -E "s,(linux[-_])$2\b,\1ARCH,g" | grep -v '/better-sqlite3/lib/' | sort); }
 lays_the_same() {
   case $OTHER in
     amd64) diff <(lays "$architecture" arm64) <(lays "$OTHER" x64) ;;

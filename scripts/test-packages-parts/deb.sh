@@ -48,7 +48,7 @@ first_installation() {
   check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
   check 'the public address is that of the interface' grep -qx "public_addresses = \\[\"$address\"\\]" "$configuration"
   check 'sendmail is an alternative' grep -q 'no recipients' <(within sh -c '/usr/sbin/sendmail -t </dev/null 2>&1')
-  check 'its manual page is one too' test -e "$root/usr/share/man/man8/sendmail.8.gz" -a -L "$root/etc/alternatives/sendmail.8.gz"
+  check 'its manual page is one too' leads_to /usr/share/man/man8/sendmail.8.gz /usr/share/man/man8/sendmail.posthorn.8.gz
   check 'the documents are where the installation says' names_its_documents /usr/share/doc/posthorn/docs
 }
 
@@ -110,11 +110,11 @@ upgrade() {
 # The file of another package is not replaced; the line says what the reader types when it is gone.
 keeps_other_sendmail() {
   local cure
-  printf '#!/bin/sh\n' >"$root/usr/sbin/sendmail"
+  rm "$root/usr/sbin/sendmail" && printf '#!/bin/sh\n' >"$root/usr/sbin/sendmail"
   within dpkg -i "$old" >"$work/typed" 2>&1 || { cat "$work/typed" && return 1; }
   cure=$(grep -o 'update-alternatives --install .*' "$work/typed") && [[ $(<"$root/usr/sbin/sendmail") == '#!/bin/sh' ]] || return 1
   rm "$root/usr/sbin/sendmail"
-  within bash -ec "$cure" && [[ $(within readlink -f /usr/sbin/sendmail) == /usr/lib/posthorn/bin/sendmail ]]
+  within bash -ec "$cure" && leads_to /usr/sbin/sendmail /usr/lib/posthorn/bin/sendmail
 }
 
 keeps_data() { test -f "$root/var/lib/posthorn/posthorn.db" && has_mode /var/lib/posthorn '700 posthorn posthorn'; }
@@ -137,9 +137,15 @@ purge_with() {
 
 installs_again() { within dpkg -i "$old" && within systemctl start posthorn && is_active; }
 
+# As Exim has it, which was installed after Posthorn.
+link_other_sendmail() { rm "$root/usr/sbin/sendmail" && touch "$root/usr/sbin/exim4" && ln -s exim4 "$root/usr/sbin/sendmail"; }
+
 removal() {
   within systemctl start posthorn
+  link_other_sendmail
   check 'it is removed' within dpkg --remove posthorn
+  check 'a removal keeps the link of another mail system' leads_to /usr/sbin/sendmail /usr/sbin/exim4
+  rm "$root/usr/sbin/exim4"
   check 'a removal stops the service' is_stopped
   check 'a removal keeps configuration and data' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
   check 'the way back: the older version installs after a removal, beside a sendmail of another package' keeps_other_sendmail

@@ -27,7 +27,7 @@ dry_run() {
 install_as_shown() {
   type_block /var/tmp docs/install.md 'The tarball' 1 >"$work/installation" 2>&1 || { cat "$work/installation" && return 1; }
 }
-only_names_what_stays() { ! grep -F /var/tmp/ "$configuration" "$work/installation"; }
+only_names_what_stays() { ! grep -F /var/tmp/ "$configuration" <(grep -v '^would run: ' "$work/installation"); }
 profile_is_for() {
   grep -qx "@{posthorn} = $1/lib/posthorn" "$root/etc/apparmor.d/posthorn" && grep -q " $1/bin/posthorn r,\$" "$root/etc/apparmor.d/posthorn" &&
     apparmor_parser --skip-kernel-load --skip-cache --abort-on-error "$root/etc/apparmor.d/posthorn"
@@ -39,6 +39,8 @@ first_installation() {
   check 'it installs, as docs/install.md shows' install_as_shown
   check 'the documents are where the installation says' names_its_documents /usr/local/share/doc/posthorn/docs
   check 'no file of the unpacked tarball is named' only_names_what_stays
+  check 'sendmail is an alternative' leads_to /usr/sbin/sendmail /usr/local/lib/posthorn/bin/sendmail
+  check 'its manual page is one too' leads_to /usr/share/man/man8/sendmail.8.gz /usr/local/share/man/man8/sendmail.posthorn.8.gz
   check 'the profile of AppArmor is for the program where it is' profile_is_for /usr/local
   check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
   check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/local/share/man/man1/posthorn.1.gz")
@@ -94,9 +96,13 @@ removal() {
   check 'the answer yes purges' purge_with yes 'cannot be brought back'
   rmdir "$root/etc/apparmor.d"
   check 'nothing is left: no file, no user, no group' nothing_left
-  check 'it is installed for the last time' within "$new"
+  check 'it is installed once more' within "$new"
   check 'without mail, a purge does not ask' within "$new" --uninstall --purge
-  check 'nothing is left again' nothing_left
+  check 'nothing is left of an installation without mail' nothing_left
+  check 'it is installed for the last time' within "$new"
+  touch "$root/var/lib/posthorn/posthorn.db"
+  check 'with --yes, a purge does not ask' within "$new" --uninstall --purge --yes
+  check 'nothing is left of it' nothing_left
 }
 
 # A person at a terminal answers $1, and reads $2.

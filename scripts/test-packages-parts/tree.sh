@@ -145,7 +145,9 @@ was_delivered() { grep -q "^Subject: $1" "$work/mail" && grep -q '^DKIM-Signatur
 
 has_mode() { [[ $(within stat -c '%a %U %G' "$1") == "$2" ]] || { within stat -c '%a %U %G' "$1" && return 1; }; }
 
-# The first configuration and the unit name documents; all those files are there.
+leads_to() { [[ $(within readlink -f "$1") == "$2" ]] || { within ls -l "$1" && return 1; }; }
+
+# The first configuration and the list of what is left to do name documents; all those files are there.
 names_its_documents() {
   local named
   grep -o "$1/[a-z-]*\.md" "$root/etc/posthorn/posthorn.toml" "$work/installation" | cut -d : -f 2 | sort -u >"$work/named"

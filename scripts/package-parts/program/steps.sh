@@ -51,8 +51,19 @@ offer_sendmail() {
     --slave /usr/share/man/man8/sendmail.8.gz sendmail.8.gz "${lib%/lib/posthorn}/share/man/man8/sendmail.posthorn.8.gz"
 }
 
+# A mail system that was installed later may have links of its own at these places. update-alternatives removes any link there.
 withdraw_sendmail() {
-  if command -v update-alternatives >/dev/null; then update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true; fi
+  command -v update-alternatives >/dev/null || return 0
+  program=$(readlink /usr/sbin/sendmail || true)
+  page=$(readlink /usr/share/man/man8/sendmail.8.gz || true)
+  update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true
+  restore_link /usr/sbin/sendmail "$program"
+  restore_link /usr/share/man/man8/sendmail.8.gz "$page"
+}
+
+restore_link() {
+  case $2 in '' | /etc/alternatives/*) return 0 ;; esac
+  [ -L "$1" ] || ln -s "$2" "$1"
 }
 
 runs_apparmor() { [ -e /etc/apparmor.d/posthorn ] && command -v apparmor_parser >/dev/null && aa-enabled --quiet 2>/dev/null; }

@@ -54,11 +54,11 @@ offer_sendmail() {
 # A mail system that was installed later may have links of its own at these places. update-alternatives removes any link there.
 withdraw_sendmail() {
   command -v update-alternatives >/dev/null || return 0
-  program=$(readlink /usr/sbin/sendmail || true)
-  page=$(readlink /usr/share/man/man8/sendmail.8.gz || true)
+  sendmail_link=$(readlink /usr/sbin/sendmail || true)
+  manual_link=$(readlink /usr/share/man/man8/sendmail.8.gz || true)
   update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true
-  restore_link /usr/sbin/sendmail "$program"
-  restore_link /usr/share/man/man8/sendmail.8.gz "$page"
+  restore_link /usr/sbin/sendmail "$sendmail_link"
+  restore_link /usr/share/man/man8/sendmail.8.gz "$manual_link"
 }
 
 restore_link() {

@@ -28,7 +28,11 @@ function writePage() {
     ),
     ...groups.flatMap(({ title, commands }) => section(title, commands.flatMap(describeCommand))),
     ...section('Exit status', ['0 done, 1 refused or failed, 2 wrong usage.']),
-    ...section('Files', item(['/etc/posthorn/posthorn.toml', 'the configuration of a package'])),
+    ...section('Files', [
+      ...item(['/etc/posthorn/posthorn.toml', 'the configuration of a package']),
+      ...item(['/usr/share/doc/posthorn/docs', 'all documents; of a tarball, in /usr/local/share/doc/posthorn/docs']),
+    ]),
+    ...section('See also', ['.BR sendmail.posthorn (8)']),
   ]
 }
 

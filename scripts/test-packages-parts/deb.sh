@@ -48,6 +48,8 @@ first_installation() {
   check 'the host name comes from the host and DNS' grep -qx 'hostname = "mail.example.test"' "$configuration"
   check 'the public address is that of the interface' grep -qx "public_addresses = \\[\"$address\"\\]" "$configuration"
   check 'sendmail is an alternative' grep -q 'no recipients' <(within sh -c '/usr/sbin/sendmail -t </dev/null 2>&1')
+  check 'its manual page is one too' leads_to /usr/share/man/man8/sendmail.8.gz /usr/share/man/man8/sendmail.posthorn.8.gz
+  check 'the documents are where the installation says' names_its_documents /usr/share/doc/posthorn/docs
 }
 
 # The operator sets the records while `posthorn setup` waits for them: all that it lists as required, as it lists them.
@@ -105,16 +107,68 @@ upgrade() {
   check 'a service that is stopped stays stopped at an upgrade' is_inactive
 }
 
+# The file of another package is not replaced; the line says what the reader types when it is gone.
+keeps_other_sendmail() {
+  local cure
+  rm "$root/usr/sbin/sendmail" && printf '#!/bin/sh\n' >"$root/usr/sbin/sendmail"
+  within dpkg -i "$old" >"$work/typed" 2>&1 || { cat "$work/typed" && return 1; }
+  cure=$(grep -o 'update-alternatives --install .*' "$work/typed") && [[ $(<"$root/usr/sbin/sendmail") == '#!/bin/sh' ]] || return 1
+  rm "$root/usr/sbin/sendmail"
+  within bash -ec "$cure" && leads_to /usr/sbin/sendmail /usr/lib/posthorn/bin/sendmail
+}
+
+keeps_data() { test -f "$root/var/lib/posthorn/posthorn.db" && has_mode /var/lib/posthorn '700 posthorn posthorn'; }
+keeps_backups() { [[ -n $(find "$root/var/lib/posthorn-backup" -name 'posthorn-*.db') ]]; }
+
+# Nobody answers, as in a script.
+purge_without_answer() { within dpkg --purge posthorn >"$work/typed" 2>&1 || { cat "$work/typed" && return 1; }; }
+tells_what_it_kept() {
+  local shown
+  shown=$(block "$page" 'Upgrade, way back, removal' 2 text)
+  [[ $(<"$work/typed") == *"$shown"* ]] || diff <(echo "$shown") "$work/typed"
+}
+
+# A person at a terminal answers.
+purge_with() {
+  within bash -c "(sleep 5; echo $1) | DEBIAN_FRONTEND=readline TERM=dumb script --quiet --return --command 'dpkg --purge posthorn' /dev/null" >"$work/typed" 2>&1
+  cat "$work/typed"
+  grep -q 'Delete all mail and backups of Posthorn?' "$work/typed"
+}
+
+installs_again() { within dpkg -i "$old" && within systemctl start posthorn && is_active; }
+
+# As Exim has it, which was installed after Posthorn.
+link_other_sendmail() { rm "$root/usr/sbin/sendmail" && touch "$root/usr/sbin/exim4" && ln -s exim4 "$root/usr/sbin/sendmail"; }
+
 removal() {
   within systemctl start posthorn
+  link_other_sendmail
   check 'it is removed' within dpkg --remove posthorn
+  check 'a removal keeps the link of another mail system' leads_to /usr/sbin/sendmail /usr/sbin/exim4
+  rm "$root/usr/sbin/exim4"
   check 'a removal stops the service' is_stopped
   check 'a removal keeps configuration and data' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
-  check 'the way back: the older version installs after a removal' within dpkg -i "$old"
+  check 'the way back: the older version installs after a removal, beside a sendmail of another package' keeps_other_sendmail
   check 'it keeps the configuration too' cmp "$work/before.toml" "$configuration"
   within systemctl start posthorn
-  check 'it purges while the service runs' within dpkg --purge posthorn
+}
+
+purges() {
+  check 'it purges while the service runs' purge_without_answer
+  check 'a purge that nobody answered keeps mail and backups, with their user' keeps_data
+  check 'a purge that nobody answered keeps backups' keeps_backups
+  check 'it says where they are and how to delete them, as docs/install.md shows' tells_what_it_kept
+  check 'a purge removes the configuration' test ! -e "$root/etc/posthorn" -a ! -e "$root/etc/apparmor.d/posthorn"
+  check 'an installation uses them again' installs_again
+  check 'a purge asks at a terminal' purge_with no
+  check 'the answer no keeps mail' keeps_data
+  check 'the answer no keeps backups' keeps_backups
+  check 'it is installed again' installs_again
+  check 'a purge that is answered in advance, as docs/install.md shows' type_block / "$page" 'Upgrade, way back, removal' 1
   check 'nothing is left: no file, no user, no group' nothing_left
+  check 'it is installed for the last time' installs_again
+  check 'a purge asks again' purge_with yes
+  check 'the answer yes leaves nothing' nothing_left
 }
 
 open_tree || exit 1
@@ -125,4 +179,5 @@ service
 pages
 upgrade
 removal
+purges
 print_counts

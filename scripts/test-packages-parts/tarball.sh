@@ -24,10 +24,24 @@ dry_run() {
   check 'a dry run changes nothing' unchanged "$before"
 }
 
+install_as_shown() {
+  type_block /var/tmp docs/install.md 'The tarball' 1 >"$work/installation" 2>&1 || { cat "$work/installation" && return 1; }
+}
+only_names_what_stays() { ! grep -F /var/tmp/ "$configuration" <(grep -v '^would run: ' "$work/installation"); }
+profile_is_for() {
+  grep -qx "@{posthorn} = $1/lib/posthorn" "$root/etc/apparmor.d/posthorn" && grep -q " $1/bin/posthorn r,\$" "$root/etc/apparmor.d/posthorn" &&
+    apparmor_parser --skip-kernel-load --skip-cache --abort-on-error "$root/etc/apparmor.d/posthorn"
+}
+
 first_installation() {
   within rm -r "/var/tmp/posthorn-$OLD"
   within ln -s "/mnt/posthorn-$OLD-linux-$arch.tar.gz" /var/tmp
-  check 'it installs, as docs/install.md shows' type_block /var/tmp docs/install.md 'The tarball' 1
+  check 'it installs, as docs/install.md shows' install_as_shown
+  check 'the documents are where the installation says' names_its_documents /usr/local/share/doc/posthorn/docs
+  check 'no file of the unpacked tarball is named' only_names_what_stays
+  check 'sendmail is an alternative' leads_to /usr/sbin/sendmail /usr/local/lib/posthorn/bin/sendmail
+  check 'its manual page is one too' leads_to /usr/share/man/man8/sendmail.8.gz /usr/local/share/man/man8/sendmail.posthorn.8.gz
+  check 'the profile of AppArmor is for the program where it is' profile_is_for /usr/local
   check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
   check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/local/share/man/man1/posthorn.1.gz")
   check 'zsh finds its completions' grep -q '^#compdef posthorn' "$root/usr/local/share/zsh/site-functions/_posthorn"
@@ -75,8 +89,27 @@ removal() {
   check 'it is uninstalled while the service runs' within /usr/local/lib/posthorn/install --uninstall
   check 'that stops the service' is_stopped
   check 'configuration and data are kept' test -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
-  check 'it is uninstalled with all it made' within "$new" --uninstall --purge
+  check 'it is installed again' within "$new"
+  check_fails 'a purge without a terminal is refused, with the cure' 'add --yes, or leave out --purge' within "$new" --uninstall --purge
+  check 'a purge asks at a terminal, and the answer no removes nothing' purge_with no 'nothing was removed'
+  check 'program, configuration and data are kept' test -x "$root$program" -a -f "$configuration" -a -f "$root/var/lib/posthorn/posthorn.db"
+  check 'the answer yes purges' purge_with yes 'cannot be brought back'
+  rmdir "$root/etc/apparmor.d"
   check 'nothing is left: no file, no user, no group' nothing_left
+  check 'it is installed once more' within "$new"
+  check 'without mail, a purge does not ask' within "$new" --uninstall --purge
+  check 'nothing is left of an installation without mail' nothing_left
+  check 'it is installed for the last time' within "$new"
+  touch "$root/var/lib/posthorn/posthorn.db"
+  check 'with --yes, a purge does not ask' within "$new" --uninstall --purge --yes
+  check 'nothing is left of it' nothing_left
+}
+
+# A person at a terminal answers $1, and reads $2.
+purge_with() {
+  within bash -c "(sleep 2; echo $1) | TERM=dumb script --quiet --command '$new --uninstall --purge' /dev/null" >"$work/typed" 2>&1
+  cat "$work/typed"
+  grep -q "$2" "$work/typed"
 }
 
 # A Node.js of one's own takes the place of the one that is removed.
@@ -98,7 +131,8 @@ with_node() {
 
 open_tree || exit 1
 unpack || exit 1
-list_files >"$work/files" && list_users >"$work/users"
+# Only a system with AppArmor has the folder.
+list_files >"$work/files" && mkdir "$root/etc/apparmor.d" && list_users >"$work/users"
 dry_run
 first_installation
 second_installation

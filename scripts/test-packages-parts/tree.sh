@@ -145,6 +145,16 @@ was_delivered() { grep -q "^Subject: $1" "$work/mail" && grep -q '^DKIM-Signatur
 
 has_mode() { [[ $(within stat -c '%a %U %G' "$1") == "$2" ]] || { within stat -c '%a %U %G' "$1" && return 1; }; }
 
+leads_to() { [[ $(within readlink -f "$1") == "$2" ]] || { within ls -l "$1" && return 1; }; }
+
+# The first configuration and the list of what is left to do name documents; all those files are there.
+names_its_documents() {
+  local named
+  grep -o "$1/[a-z-]*\.md" "$root/etc/posthorn/posthorn.toml" "$work/installation" | cut -d : -f 2 | sort -u >"$work/named"
+  [[ -s $work/named ]] || { echo "no document in $1 is named" && return 1; }
+  while IFS= read -r named; do test -f "$root$named" || { echo "$named is not there" && return 1; }; done <"$work/named"
+}
+
 # What an installation may leave nothing of. What systemd, dpkg and the user database note for themselves is not compared.
 list_files() {
   find "$root" -xdev \( -path "$root/proc" -o -path "$root/dev" -o -path "$root/mnt" -o -path "$root/tmp" -o -path "$root/var/tmp" \) -prune -o -print |

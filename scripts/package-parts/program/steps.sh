@@ -38,20 +38,44 @@ write_configuration() {
 offer_sendmail() {
   [ -e /etc/posthorn/sendmail.toml ] || install -m 644 "$lib/config/sendmail.toml" /etc/posthorn/sendmail.toml
   command -v update-alternatives >/dev/null || return 0
-  if [ -e /usr/sbin/sendmail ]; then
+  if [ -e /usr/sbin/sendmail ] || [ -L /usr/sbin/sendmail ]; then
     case $(readlink /usr/sbin/sendmail || true) in
       /etc/alternatives/*) ;;
       *)
-        echo "kept /usr/sbin/sendmail of another package; that of Posthorn is $lib/bin/sendmail"
+        echo "kept /usr/sbin/sendmail of another package; for that of Posthorn, remove the package, then: update-alternatives --install /usr/sbin/sendmail sendmail $lib/bin/sendmail 20"
         return 0
         ;;
     esac
   fi
-  update-alternatives --quiet --install /usr/sbin/sendmail sendmail "$lib/bin/sendmail" 20
+  update-alternatives --quiet --install /usr/sbin/sendmail sendmail "$lib/bin/sendmail" 20 \
+    --slave /usr/share/man/man8/sendmail.8.gz sendmail.8.gz "${lib%/lib/posthorn}/share/man/man8/sendmail.posthorn.8.gz"
 }
 
+# A mail system that was installed later may have links of its own at these places. update-alternatives removes any link there.
 withdraw_sendmail() {
-  if command -v update-alternatives >/dev/null; then update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true; fi
+  command -v update-alternatives >/dev/null || return 0
+  sendmail_link=$(readlink /usr/sbin/sendmail || true)
+  manual_link=$(readlink /usr/share/man/man8/sendmail.8.gz || true)
+  update-alternatives --quiet --remove sendmail "$lib/bin/sendmail" || true
+  restore_link /usr/sbin/sendmail "$sendmail_link"
+  restore_link /usr/share/man/man8/sendmail.8.gz "$manual_link"
+}
+
+restore_link() {
+  case $2 in '' | /etc/alternatives/*) return 0 ;; esac
+  [ -L "$1" ] || ln -s "$2" "$1"
+}
+
+runs_apparmor() { [ -e /etc/apparmor.d/posthorn ] && command -v apparmor_parser >/dev/null && aa-enabled --quiet 2>/dev/null; }
+
+# The unit names the profile, and starts the daemon without it where it is not loaded.
+load_profile() {
+  if ! runs_apparmor; then return 0; fi
+  apparmor_parser --replace --write-cache /etc/apparmor.d/posthorn || echo 'posthorn: AppArmor did not load /etc/apparmor.d/posthorn' >&2
+}
+
+unload_profile() {
+  if runs_apparmor; then apparmor_parser --remove /etc/apparmor.d/posthorn || true; fi
 }
 
 runs_systemd() { [ -d /run/systemd/system ]; }

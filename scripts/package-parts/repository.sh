@@ -11,6 +11,8 @@
 # name of their digest, which is never written again, and InRelease, which names them, is replaced last.
 # All times are SOURCE_DATE_EPOCH where it is set, except for those of the signatures.
 set -euo pipefail
+# shellcheck source=scripts/lib/gpg.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/gpg.sh"
 
 stop() { echo "package: $1" >&2 && exit "${2:-1}"; }
 
@@ -39,18 +41,9 @@ install_tools() {
   { DEBIAN_FRONTEND=noninteractive "${words[@]}" || { apt-get update --quiet && DEBIAN_FRONTEND=noninteractive "${words[@]}"; }; } >&2
 }
 
-# The fingerprint of the key that signs: gpg's default key is the first one that can.
-find_key() {
-  gpg --batch --with-colons --list-secret-keys ${key:+"$key"} 2>/dev/null |
-    awk -F : '$1 == "sec" { fits = $12 ~ /S/ && $2 !~ /[erd]/ } $1 == "fpr" && fits { print $10; exit }'
-}
-
 require_key() {
-  fingerprint=$(find_key || true)
-  if [[ -n $fingerprint ]]; then return 0; fi
-  stop "gpg has no secret key${key:+ \"$key\"} that can sign. To make one, which signs all versions of the repository:
-  gpg --quick-generate-key 'NAME <MAIL>' ed25519 sign never
-Keep a copy of it: clients accept no other one."
+  fingerprint=$(find_signing_key "$key" || true)
+  [[ -n $fingerprint ]] || stop "$(explain_signing_key "$key")"
 }
 
 # A repository that is signed by another key than before is refused by all its clients.

@@ -21,8 +21,7 @@ for word in "$@"; do
 done
 [[ -e $folder/SHA256SUMS ]] || stop "${folder:-the folder} has no SHA256SUMS: name the folder with the files of a release"
 (cd "$folder" && sha256sum --check --quiet SHA256SUMS) || stop "$folder: files are not as SHA256SUMS has them"
-bill=$(basename "$folder"/posthorn-*.cdx.json)
-version=${bill#posthorn-} && version=${version%.cdx.json}
+version=$(sed -n 's/^[0-9a-f]*  posthorn-\(.*\)\.cdx\.json$/\1/p' "$folder/SHA256SUMS")
 
 # As they were for those who made the release.
 read_maintainer() {

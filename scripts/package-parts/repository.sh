@@ -64,7 +64,8 @@ add_to_pool() {
     return 0
   fi
   mkdir -p "${target%/*}"
-  install -m 644 "$file" "$target.part" && mv "$target.part" "$target"
+  install -m 644 "$file" "$target.part"
+  mv "$target.part" "$target"
 }
 
 # Not before the one that is replaced: clients ignore lists that are older than theirs.

@@ -14,7 +14,8 @@ stop() { echo "release: $1" >&2 && exit 1; }
 if (($# < 3)) || [[ ${4:---without-image} != --without-image ]]; then stop 'build.sh COMMIT VERSION OUTPUT [--without-image]'; fi
 commit=$(git rev-parse --verify --quiet "$1^{commit}") || stop "there is no commit $1"
 version=$2 without_image=${4:-}
-mkdir -p "$3" && output=$(cd "$3" && pwd)
+mkdir -p "$3"
+output=$(cd "$3" && pwd)
 umask 022
 
 # The configuration of this clone does not hold in the other one.

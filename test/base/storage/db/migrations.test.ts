@@ -1,5 +1,7 @@
 /** Migrations that are released stay as they are, and each release has databases to upgrade from. */
+import SQLite from 'better-sqlite3'
 import t from 'tap'
+import { migrate } from '../../../../src/base/storage/db/migrate.js'
 import { migrations } from '../../../../src/base/storage/db/migrations.js'
 import { digestsOf, findChanged, readReleased } from '../../../helpers/database/released-migrations.js'
 import { listFixtures, listPostgresFixtures } from '../../../helpers/database/schema-fixtures.js'
@@ -32,4 +34,14 @@ t.test('each release with new migrations has a database of both engines to upgra
     t.ok(listFixtures().includes(number), `SQLite, ${release}`)
     t.ok(listPostgresFixtures().includes(number), `PostgreSQL, ${release}`)
   }
+})
+
+t.test('SQLite runs no statement that is for PostgreSQL', async (t) => {
+  const db = new SQLite(':memory:')
+  const added = ['-- postgres\nselect nothing_of_sqlite()', '-- sqlite\ndrop trigger inviters_step_down']
+  await migrate(db, { ...migrations, '9001-engines': added })
+  const left = db.prepare(`select name from sqlite_schema where type = 'trigger'`).pluck().all()
+  t.ok(left.includes('users_go'))
+  t.notOk(left.includes('inviters_step_down'))
+  db.close()
 })

@@ -73,6 +73,27 @@ t.test(
   },
 )
 
+/** It replaces what only PostgreSQL has, and changes something of SQLite alone. */
+const ofEngines = {
+  '0002-engines': [
+    '-- sqlite\ndrop trigger inviters_step_down',
+    `-- postgres\ncreate or replace function time_in_log(at bigint) returns bigint language sql as 'select at + 1'`,
+  ],
+}
+
+t.test('a migration has statements for one engine, in a new installation and in one of before', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const connection = await connect(t, url)
+  const made: (readonly string[])[] = []
+  for (const steps of [[{ ...migrations, ...ofEngines }], [migrations, { ...migrations, ...ofEngines }]]) {
+    await runSql(url, ['drop schema posthorn cascade'])
+    for (const step of steps) await prepareSchema(connection, 'posthorn', step)
+    made.push(await readCatalog(url))
+  }
+  t.same(made[0], made[1])
+  t.ok(made[0]?.some((line) => line.includes('select at + 1')))
+})
+
 const newest = Object.keys(migrations).at(-1) ?? ''
 /** Of each release, and of this version as if it were released now. */
 const releases = [

@@ -39,9 +39,9 @@ explain() {
   case $name in
     *.tar.gz) list=list_tarball ;;
     *.deb) list=list_package ;;
-    *) diff "$folder/$name" "$again/$name" | head -n 10; return 0 ;;
+    *) diff "$folder/$name" "$again/$name" | head -n 10 || true; return 0 ;;
   esac
-  diff <($list "$folder/$name") <($list "$again/$name") | head -n 20
+  diff <($list "$folder/$name") <($list "$again/$name") | head -n 20 || true
 }
 
 list_tarball() { tar --list --verbose --full-time --file "$1" && unpack_digests tar --extract --file "$1" --directory; }

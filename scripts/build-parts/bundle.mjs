@@ -5,7 +5,7 @@
  * A daemon of these files starts with half the CPU time of one with a file for each module, and takes a fifth less memory.
  */
 import { chmod, readdir, readFile, rm } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
 /** These load binaries from their own folders, or are loaded by a name that the bundler does not see. */
@@ -35,9 +35,19 @@ export async function bundleProgram(folder, { without } = {}) {
     entryFileNames: '[name].js',
     chunkFileNames: 'src/chunks/[name]-[hash].js',
     sourcemap: true,
+    sourcemapPathTransform: (source, map) => relative(dirname(map), nameSource(folder, resolve(dirname(map), source))),
   })
   await chmod(join(folder, 'src/main.js'), 0o755)
   return output.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => relative('.', id)))
+}
+
+/**
+ * In source maps: as it lies, for files in the clone; for those of a package, as if the clone were the folder around them. So the
+ * bytes of a package do not depend on where the clone is.
+ */
+function nameSource(folder, source) {
+  const own = relative('.', source)
+  return relative('.', folder).startsWith('..') ? join(resolve(folder), '..', own) : source
 }
 
 /** Programs, workers, and modules that a thread or process imports under their own name. */

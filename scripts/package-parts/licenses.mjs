@@ -16,7 +16,9 @@ export function describeLicenses(folders) {
 }
 
 function describeLicense(folder) {
-  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const { name, version, author, ...named } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  // Old packages have a list.
+  const license = named.license ?? named.licenses?.[0]?.type
   const files = readdirSync(folder).filter((file) => LICENSE_FILE.test(file))
   if (files.length === 0 && license === undefined) throw new Error(`${folder} has no license`)
   const by = typeof author === 'string' ? author : (author?.name ?? 'its authors')

@@ -1,4 +1,7 @@
-/** Makes a database for each chosen migration: migrated up to it, filled, copied without free pages, compressed. */
+/**
+ * Makes a database for each chosen migration: migrated up to it, filled, copied without free pages, compressed. With `--release`
+ * it also notes what the migrations of this version make.
+ */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +9,12 @@ import { gzipSync } from 'node:zlib'
 import { migrations } from '../../dist/src/base/storage/db/migrations.js'
 import { createBackup } from '../../dist/src/base/storage/maintenance/backup.js'
 import { openDatabase } from '../../dist/src/base/storage/open.js'
+import {
+  digestsOf,
+  RELEASED_FILE,
+  readReleased,
+  schemaOfPostgres,
+} from '../../dist/test/helpers/database/released-migrations.js'
 import { fillTables } from './rows.mjs'
 
 const folder = 'test/fixtures/schemas'
@@ -38,7 +47,26 @@ async function makeFixture(last, target) {
   }
 }
 
-for (const name of chosenNames(process.argv.slice(2))) {
+/** What a release has noted stays: the tests compare it with what the migrations make now. */
+function noteRelease(version) {
+  const before = readReleased()
+  const added = names.filter((name) => before[name] === undefined)
+  const all = {
+    ...before,
+    ...Object.fromEntries(added.map((name) => [name, { release: version, ...digestsOf(name) }])),
+  }
+  if (added.length > 0) writeFileSync(RELEASED_FILE, `${JSON.stringify(all, null, 2)}\n`)
+  const newest = names.at(-1)
+  const target = join(folder, `${numberOf(newest)}.postgres.json.gz`)
+  if (!existsSync(target))
+    writeFileSync(target, gzipSync(JSON.stringify(schemaOfPostgres(newest)), { level: 9 }), { flag: 'wx' })
+  process.stdout.write(`${RELEASED_FILE}: ${added.length === 0 ? 'no migration is new' : added.join(', ')}\n`)
+  return [numberOf(newest)]
+}
+
+const [first, ...others] = process.argv.slice(2)
+const wanted = first === '--release' ? noteRelease(others[0]) : process.argv.slice(2)
+for (const name of chosenNames(wanted)) {
   const target = join(folder, `${numberOf(name)}.db.gz`)
   if (existsSync(target)) process.stdout.write(`${target} is there\n`)
   else await makeFixture(name, target)

@@ -83,7 +83,7 @@ pages() {
   cp -p "$configuration" "$work/before.toml"
   within tar -xzf "/mnt/posthorn-$NEW-linux-$(node -p process.arch).tar.gz" -C /var/tmp
   within ln -s "$old" "$new" /var/tmp
-  node scripts/test-packages-parts/operations.mjs "$leader" "$OLD" "$NEW" | tee "$work/operations"
+  node scripts/test-packages-parts/operations.mjs "$leader" | tee "$work/operations"
   add_counts "$work/operations"
 }
 

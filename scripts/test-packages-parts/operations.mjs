@@ -1,15 +1,15 @@
 /**
  * Runs the commands of docs/operations.md in a booted tree, in their order, as the page shows them.
  *
- *   node operations.mjs PROCESS OLD NEW
+ *   node operations.mjs PROCESS
  *
- * PROCESS is the systemd of the tree, in which version OLD runs with the workspace and the domain of docs/install.md. Ids and times
- * of the page stand for those of the tree. The last line is `N passed, N failed`.
+ * PROCESS is the systemd of the tree, in which this version runs with the workspace and the domain of docs/install.md. The page names
+ * it and the next one (scripts/release-parts/prepare.mjs). Its ids and times stand for those of the tree. The last line is `N passed, N failed`.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-const [leader = '', oldVersion = '', newVersion = ''] = process.argv.slice(2)
+const [leader = ''] = process.argv.slice(2)
 const page = 'docs/operations.md'
 
 /** What cannot be run in the tree. */
@@ -111,8 +111,6 @@ class TreeIds {
       .replace(/^(posthorn key revoke) [\da-f-]{36}/, (_, verb) => `${verb} ${this.ids.get('key')}`)
       .replace('ws_ID', () => this.ids.get('workspace'))
       .replace(/\/var\/lib\/posthorn-backup\/posthorn-\w+\.db/, backup)
-      .replace('posthorn_0.1.0_amd64', `posthorn_${oldVersion}_amd64`)
-      .replace('0.1.0.1', newVersion)
       .replace('amd64', process.arch === 'x64' ? 'amd64' : process.arch)
   }
 }

@@ -15,9 +15,24 @@ export const ofFixtures = {
 
 /** Numbers of migrations, oldest first. */
 export function listFixtures(): readonly string[] {
+  return listNumbers('.db.gz')
+}
+
+/** The same, of those for PostgreSQL. */
+export function listPostgresFixtures(): readonly string[] {
+  return listNumbers('.postgres.json.gz')
+}
+
+function listNumbers(suffix: string): readonly string[] {
   return readdirSync(folder)
+    .filter((name) => name.endsWith(suffix))
     .map((name) => name.slice(0, 4))
     .sort()
+}
+
+/** The statements with which a release made its schema in an empty one. */
+export function readPostgresFixture(number: string): readonly string[] {
+  return JSON.parse(gunzipSync(readFileSync(`${folder}/${number}.postgres.json.gz`)).toString()) as readonly string[]
 }
 
 /** Unpacks a fixture as the database `file`. */

@@ -28,6 +28,12 @@ export function isContraction(name: string): boolean {
   return /^\d{4}-contract-/.test(name)
 }
 
+/** Marks a statement that only one engine runs: its first line is `-- sqlite` or `-- postgres`. */
+export function isForEngine(statement: string, engine: 'sqlite' | 'postgres'): boolean {
+  const [, marked = engine] = /^-- (sqlite|postgres)\n/.exec(statement) ?? []
+  return marked === engine
+}
+
 /** Called before and after each migration. `milliseconds` is null when it begins. */
 type OnMigration = (name: string, milliseconds: number | null) => void
 
@@ -113,6 +119,6 @@ async function runMigration(
 ): Promise<void> {
   onMigration?.(name, null)
   const begun = performance.now()
-  for (const statement of statements) db.exec(statement)
+  for (const statement of statements) if (isForEngine(statement, 'sqlite')) db.exec(statement)
   onMigration?.(name, Math.round(performance.now() - begun))
 }

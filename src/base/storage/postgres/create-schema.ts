@@ -4,7 +4,7 @@
  * Totals are counted by the schema in both engines, so that none of them can be forgotten: triggers of SQLite do it row by
  * row, and those of `totals/` for all rows of a statement.
  */
-import type { Migrations } from '../db/migrate.js'
+import { isForEngine, type Migrations } from '../db/migrate.js'
 import { onlyForSpool } from '../schema/spool.js'
 import { copyMarkTable } from './copy-mark.js'
 import { nodeTables } from './node-rows.js'
@@ -50,12 +50,16 @@ const turns = 'create table turns (name text collate "C" primary key)'
 /**
  * Gives all statements in their order. The caller runs them in one transaction, with the schema in its `search_path`;
  * sessions that write later need that path too, because triggers name tables without their schema.
+ *
+ * What is not a migration belongs to the first one, as in a database of the first release: later migrations may change it.
  */
 export function createSchema(migrations: Migrations): readonly string[] {
+  const [first, ...later] = Object.entries(migrations)
   return [
     ...[...migrationTables, fence, ...nodeTables, turns, copyMarkTable, timeInLogFunction],
-    ...migrateSchema(migrations),
+    ...migrateSchema(Object.fromEntries(first === undefined ? [] : [first])),
     ...totals.flatMap(({ statements }) => statements),
+    ...migrateSchema(Object.fromEntries(later)),
   ]
 }
 
@@ -69,7 +73,7 @@ export function migrateSchema(pending: Migrations): readonly string[] {
 
 function isNeeded(statement: string): boolean {
   const [, trigger = ''] = /^\s*create trigger (\w+)/.exec(statement) ?? []
-  return !leftOut.has(statement) && !replaced.has(trigger)
+  return isForEngine(statement, 'postgres') && !leftOut.has(statement) && !replaced.has(trigger)
 }
 
 const noteMigration = (name: string): string => `insert into kysely_migration (name, timestamp)

@@ -42,6 +42,8 @@ const trigger =
 
 /** Gives the statements of PostgreSQL for one of the schema. */
 export function translateToPostgres(statement: string): readonly string[] {
+  // It is written for PostgreSQL.
+  if (statement.startsWith('-- postgres\n')) return [statement]
   const own = eventIndexesOfPostgres.get(statement)
   if (own !== undefined) return own
   if (/^\s*create table/.test(statement)) return translateTable(statement)

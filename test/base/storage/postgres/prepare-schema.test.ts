@@ -1,5 +1,5 @@
 /**
- * Schemas of several versions: nodes are upgraded one after the other.
+ * Schemas of several versions: nodes are upgraded one after the other, and from each release.
  *
  * Runs alone: it sets the engine of its process.
  */
@@ -8,12 +8,18 @@ import { migrations } from '../../../../src/base/storage/db/migrations.js'
 import { PostgresServers } from '../../../../src/base/storage/postgres/connect.js'
 import type { PipelinedConnection } from '../../../../src/base/storage/postgres/pipelined-connection.js'
 import { prepareSchema } from '../../../../src/base/storage/postgres/prepare-schema.js'
+import { detailsOfAnyWorkspace } from '../../../../src/records/messages/email-details.js'
+import { laterMigrations } from '../../../helpers/database/later-migrations.js'
 import {
   openTestPostgres,
+  openTestStore,
   settingsOf,
   stopServer,
   temporaryPostgres,
 } from '../../../helpers/database/postgres-database.js'
+import { copyFixture, readCatalog, runSql } from '../../../helpers/database/postgres-fixtures.js'
+import { schemaOfPostgres } from '../../../helpers/database/released-migrations.js'
+import { listPostgresFixtures, ofFixtures, readPostgresFixture } from '../../../helpers/database/schema-fixtures.js'
 import { withoutPostgres } from '../../../helpers/programs/postgres.js'
 
 t.teardown(stopServer)
@@ -66,3 +72,57 @@ t.test(
     t.same(await listApplied(connection), ['0001-baseline', '0002-expand-notes', '0003-contract-notes'])
   },
 )
+
+/** It replaces what only PostgreSQL has, and changes something of SQLite alone. */
+const ofEngines = {
+  '0002-engines': [
+    '-- sqlite\ndrop trigger inviters_step_down',
+    `-- postgres\ncreate or replace function time_in_log(at bigint) returns bigint language sql as 'select at + 1'`,
+  ],
+}
+
+t.test('a migration has statements for one engine, in a new installation and in one of before', { skip }, async (t) => {
+  const url = await temporaryPostgres(t)
+  const connection = await connect(t, url)
+  const made: (readonly string[])[] = []
+  for (const steps of [[{ ...migrations, ...ofEngines }], [migrations, { ...migrations, ...ofEngines }]]) {
+    await runSql(url, ['drop schema posthorn cascade'])
+    for (const step of steps) await prepareSchema(connection, 'posthorn', step)
+    made.push(await readCatalog(url))
+  }
+  t.same(made[0], made[1])
+  t.ok(made[0]?.some((line) => line.includes('select at + 1')))
+})
+
+const newest = Object.keys(migrations).at(-1) ?? ''
+/** Of each release, and of this version as if it were released now. */
+const releases = [
+  ...listPostgresFixtures().map((number) => ({ number, statements: readPostgresFixture(number) })),
+  { number: newest.slice(0, 4), statements: schemaOfPostgres(newest) },
+]
+
+for (const [at, { number, statements }] of releases.entries()) {
+  const name = at === releases.length - 1 ? `${number} of this version` : number
+  t.test(`schema ${name} becomes that of a new installation, and its rows stay`, { skip }, async (t) => {
+    const url = await temporaryPostgres(t)
+    await runSql(url, ['drop schema posthorn cascade', 'create schema posthorn'])
+    const connection = await connect(t, url)
+    await runSql(url, statements)
+    await prepareSchema(connection, 'posthorn')
+    const upgraded = await readCatalog(url)
+    await runSql(url, ['drop schema posthorn cascade'])
+    await prepareSchema(connection, 'posthorn')
+    t.same(upgraded, await readCatalog(url), 'as in a new installation')
+    await runSql(url, ['drop schema posthorn cascade', 'create schema posthorn'])
+    await runSql(url, statements)
+    await copyFixture(t, number, url)
+    await prepareSchema(connection, 'posthorn')
+    const { read } = await openTestStore(t, url)
+    t.match((await detailsOfAnyWorkspace(read, ofFixtures.delivered))?.recipients, [{ status: 'delivered' }])
+    t.match(await read('select email_id, recipient from queue', []), [{ email_id: ofFixtures.waiting }])
+    t.match(await read('select domain, status from domains', []), [{ domain: 'a.test', status: 'verified' }])
+    await prepareSchema(connection, 'posthorn', laterMigrations)
+    const [notes] = await connection.run([{ sql: 'select email_id from notes order by email_id', parameters: [] }])
+    t.same(notes?.rows, [{ email_id: ofFixtures.waiting }, { email_id: ofFixtures.delivered }])
+  })
+}

@@ -30,10 +30,14 @@ prepare() {
   wait_for grep -q ready "$work/servers"
 }
 
+# A container with another command than the daemon, if words are given, as `docker run` starts it.
+run_container() {
+  exec unshare --mount --pid --uts --ipc --fork --kill-child --propagation private \
+    scripts/test-image-parts/start.sh "$bundle" "$data" "$configuration" "$work/resolv.conf" "$@"
+}
 start() {
   : >"$work/log"
-  unshare --mount --pid --uts --ipc --fork --kill-child --propagation private \
-    scripts/test-image-parts/start.sh "$bundle" "$data" "$configuration" "$work/resolv.conf" >"$work/log" 2>&1 &
+  run_container >"$work/log" 2>&1 &
   container=$!
   wait_for grep -q '"msg":"serving"' "$work/log" && daemon=$(pgrep --parent "$container")
 }
@@ -74,6 +78,9 @@ stops() {
   if ! grep '"msg":"stopped"' "$work/log" || ((status != 0)); then echo "status $status" && tail -n 5 "$work/log" && return 1; fi
 }
 
+backs_up() { posthorn backup - >"$configuration/backup.db" && chown 10001 "$configuration/backup.db" && [[ -s $configuration/backup.db ]]; }
+in_another() { (run_container "$@"); }
+
 first_run() {
   check 'the first start serves, with the configuration of config/container' start
   if [[ -z $daemon ]]; then tail -n 20 "$work/log" && return; fi
@@ -95,7 +102,11 @@ second_run() {
   check_fails 'the health check fails without a daemon' 'does not answer' chroot --userspec=10001:10001 "$root" /usr/bin/posthorn-ready
   check 'the second start serves' start
   check 'the key of the first one still works' sends 'Out of the same volume'
+  check 'a backup goes to standard output' backs_up
+  check_fails 'a second container on the same volume is refused' 'holds the data folder' in_another serve
   check 'SIGTERM ends it again with status 0' stops
+  check 'the backup is restored from a folder that is read-only' in_another restore /etc/posthorn/backup.db --hold-queue
+  check 'the restored data is sound' in_another verify-data
 }
 
 trap 'kill $(jobs -p) 2>/dev/null' EXIT

@@ -3,7 +3,9 @@
 # Starts a program of the image as a runtime of containers does: process 1 of its namespace, a read-only root, an ordinary user without
 # any right, and the environment of the image. Replaces itself with the program.
 #
-#   unshare --mount --pid --uts --ipc --fork scripts/test-image-parts/start.sh BUNDLE DATA CONFIGURATION RESOLV-CONF
+#   unshare --mount --pid --uts --ipc --fork scripts/test-image-parts/start.sh BUNDLE DATA CONFIGURATION RESOLV-CONF [WORD...]
+#
+# With words it runs this command of the program, and not the daemon.
 set -euo pipefail
 root=$1/rootfs
 hostname mail.example.test
@@ -19,5 +21,6 @@ mount -o remount,bind,ro "$root"
 list() { node -p 'require(process.argv[1]).process[process.argv[2]].join("\n")' "$1" "$2"; }
 mapfile -t variables < <(list "$1/config.json" env)
 mapfile -t words < <(list "$1/config.json" args)
+if (($# > 4)); then words=("${words[0]}" "${@:5}"); fi
 become=$(command -v chroot)
 exec env -i "${variables[@]}" "$(command -v setpriv)" --no-new-privs "$become" --userspec=10001:10001 --groups=10001 "$root" "${words[@]}"

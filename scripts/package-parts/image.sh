@@ -12,7 +12,7 @@
 # them, and the program. It has no shell. Equal trees, SOURCE_DATE_EPOCH and packages of Debian give equal bytes.
 # POSTHORN_SOURCE names the repository for the labels; by default it is POSTHORN_HOMEPAGE, and without both there is no such label.
 #
-# Needs root, or a user that /etc/subuid names. What is missing is installed with apt.
+# Needs root. What is missing is installed with apt.
 set -euo pipefail
 
 usage() { sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
@@ -27,8 +27,10 @@ tree=$(cd "$1" && pwd)
 output=$(mkdir -p "$2" && cd "$2" && pwd)
 readonly parts tree output version=$3 user=10001 suite=bookworm
 readonly packages=(base-files ca-certificates libc6 libgcc-s1 libstdc++6)
+((EUID == 0)) || stop 'it needs root, to give files of the image their owners'
 [[ -n ${SOURCE_DATE_EPOCH:-} ]] || stop 'SOURCE_DATE_EPOCH is not set: it is the time of all files' 2
 export SOURCE_DATE_EPOCH LC_ALL=C
+umask 022
 
 install_tools() {
   local tool

@@ -87,6 +87,9 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
   readonly doctor: DoctorConfig
 }
 
+/** In place of the name of a node: containers with one configuration have names of their own as machines. */
+const MACHINE_NAME = '$HOSTNAME'
+
 /** The name of a host of the zone. It is the zone itself if that begins with the label, as `mail.example.net` does. */
 export function hostInZone(label: string, zone: string): string {
   return zone.startsWith(`${label}.`) ? zone : `${label}.${zone}`
@@ -96,7 +99,7 @@ export function hostInZone(label: string, zone: string): string {
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
   const { service, tls, api, limits, sms, standby, storage, node, doctor } = settings
   const { credentials } = machine
-  const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
+  const hostname = service.hostname ?? nameOfMachine(machine)
   const zone = service.zone ?? hostname
   return deepFreeze({
     ...settings,
@@ -130,7 +133,7 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
         storage.password_file === '' ? '' : resolveSecretFile(storage.password_file, { folder, credentials }),
       ca_file: storage.ca_file === '' ? '' : resolve(folder, storage.ca_file),
     },
-    node: { name: node.name || hostname },
+    node: { name: node.name === MACHINE_NAME ? nameOfMachine(machine) : node.name || hostname },
     api: {
       ...api,
       listen: api.listen.map((address) =>
@@ -138,6 +141,10 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
       ),
     },
   })
+}
+
+function nameOfMachine({ hostname }: Machine): DomainName {
+  return parseHostName(hostname) ?? parseDomainName('localhost')
 }
 
 /** The URL has the port that we listen on with TLS, so that links in mail work where port 443 leads nowhere. */

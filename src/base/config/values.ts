@@ -242,8 +242,8 @@ export const schemaName: z.ZodType<string, string> = textValue(
   (written) => (/^(?!pg_)[a-z_][a-z\d_]{0,62}$/.test(written) ? written : undefined),
 )
 export const nodeName: z.ZodType<string, string> = textValue(
-  'letters, digits, ".", "-" and "_", up to 253, beginning with a letter or digit, or "" for service.hostname',
-  (written) => (/^(?:[A-Za-z\d][A-Za-z\d._-]{0,252})?$/.test(written) ? written : undefined),
+  'letters, digits, ".", "-" and "_", up to 253, beginning with a letter or digit, "$HOSTNAME" for the name of the machine, or "" for service.hostname',
+  (written) => (/^(?:\$HOSTNAME|[A-Za-z\d][A-Za-z\d._-]{0,252})?$/.test(written) ? written : undefined),
 )
 /** Null if there is none. */
 export const smppUrlOrNone: z.ZodType<SmppServer | null, string> = textValue(

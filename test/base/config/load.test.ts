@@ -73,6 +73,11 @@ t.test('defaults follow the machine and the keys that are set', async (t) => {
   t.equal(odd.service.hostname, 'localhost', 'a name that cannot stand in EHLO is not used')
   const named = config(parseConfig('[service]\nhostname = "MX.Example.net"\nzone = "z.example.net"', null, laptop))
   t.equal(named.service.hostname, 'mx.example.net')
+  t.equal(named.node.name, 'mx.example.net', 'a node has the name of the server')
+  const stored =
+    '[service]\nhostname = "mx.example.net"\n[storage]\nurl = "postgres://localhost/posthorn"\n[node]\nname = '
+  const nodeOf = (name: string) => config(parseConfig(`${stored}"${name}"`, null, laptop)).node.name
+  t.same(['$HOSTNAME', 'two'].map(nodeOf), ['laptop', 'two'], 'or that of the machine, or its own')
   t.equal(named.service.mail_from, 'posthorn@z.example.net')
   t.equal(named.service.inbound_mx_host, 'mx.z.example.net')
   t.equal(named.service.public_url, 'https://mx.example.net:8443')

@@ -166,3 +166,16 @@ t.test('the certbot hook copies only the certificate that it was first run for',
   await hook(lineage('mail', 'renewed'))
   t.same(copied(), ['renewed', 'renewed'])
 })
+
+t.test('the files of config/container keep the state in the volume, and open ports that need no right', async (t) => {
+  for (const file of ['posthorn.toml', 'posthorn-postgres.toml']) {
+    const shipped = readFileSync(`config/container/${file}`, 'utf8')
+    for (const written of [shipped, shipped.replace(/^# (?=[a-z_]+ = )/gm, '')]) {
+      const { service, api, submission, inbound, tls } = config(written)
+      t.equal(service.data_dir, '/var/lib/posthorn')
+      const listeners = [api.listen, submission.listen, submission.listen_tls, inbound.listen, tls.acme.http_listen]
+      const ports = listeners.flat().map((listener) => ('port' in listener ? listener.port : null))
+      t.same(ports, [8443, 2587, 2465, 2525, 8080], file)
+    }
+  }
+})

@@ -4,7 +4,7 @@
 #
 #   build.sh COMMIT VERSION OUTPUT [--without-image]
 #
-# Packages and images for each architecture, the licenses, the bill of materials, the notes, and SHA256SUMS of all of them. OUTPUT gets
+# Packages and images for each architecture, the client for Node.js, the licenses, the bill of materials, the notes, and SHA256SUMS of all of them. OUTPUT gets
 # them when they are complete. Equal commits give equal bytes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -73,6 +73,7 @@ describe() {
 npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
 scripts/build
 make_packages
+npm pack ./clients/js --pack-destination "$files" >/dev/null
 describe
 (cd "$files" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 mv --force "$files"/* "$output"

@@ -1,6 +1,6 @@
 /**
- * Makes the working tree that of a version: package.json and package-lock.json name it, its section of CHANGELOG.md has a date, and
- * the pages that show commands of the packages name their files. What is right already stays.
+ * Makes the working tree that of a version: package.json, package-lock.json and the client for Node.js name it, its section of
+ * CHANGELOG.md has a date, and the pages that show commands of the packages name their files. What is right already stays.
  *
  *   node prepare.mjs VERSION --date YYYY-MM-DD [--tags LIST] [--check]
  *   node prepare.mjs VERSION --notes
@@ -89,14 +89,19 @@ function writeAll({ heading, state }) {
   const before = JSON.parse(readFileSync('package.json', 'utf8')).version
   if (before === version) return
   // Only the lines change: what npm has written stays as it is. The lockfile names the version twice, first of all.
-  setVersion('package.json', before, 1)
-  setVersion('package-lock.json', before, 2)
+  for (const [file, times] of [
+    ['package.json', 1],
+    ['package-lock.json', 2],
+    ['clients/js/package.json', 1],
+  ])
+    replace(file, `"version": "${before}"`, `"version": "${version}"`, times)
+  replace('clients/js/src/nodemailer-transport.ts', `version = '${before}'`, `version = '${version}'`, 1)
   for (const page of pages) write(page, renameInBlocks(readFileSync(page, 'utf8'), before))
 }
 
-function setVersion(file, before, times) {
+function replace(file, before, after, times) {
   let text = readFileSync(file, 'utf8')
-  for (let time = 0; time < times; time += 1) text = text.replace(`"version": "${before}"`, `"version": "${version}"`)
+  for (let time = 0; time < times; time += 1) text = text.replace(before, after)
   write(file, text)
 }
 

@@ -57,6 +57,12 @@ function project(t: Test, text = changelog): string {
     'CHANGELOG.md': text,
     'README.md': page,
     docs: { 'install.md': page, 'operations.md': page },
+    clients: {
+      js: {
+        'package.json': '{\n  "name": "@posthorn/client",\n  "version": "0.9.0"\n}\n',
+        src: { 'nodemailer-transport.ts': "  readonly version = '0.9.0'\n" },
+      },
+    },
   })
 }
 
@@ -70,6 +76,8 @@ t.test('a version is dated in the changelog, and set where it is named', async (
     version: '1.0.0',
     packages: { '': { version: '1.0.0' }, 'node_modules/a': { version: '0.9.0' } },
   })
+  t.match(JSON.parse(read('clients/js/package.json')), { version: '1.0.0' })
+  t.equal(read('clients/js/src/nodemailer-transport.ts'), "  readonly version = '1.0.0'\n")
   for (const name of ['README.md', 'docs/install.md', 'docs/operations.md']) {
     t.match(read(name), /^Version 0\.9\.0 was/)
     t.match(read(name), /posthorn_1\.0\.0_amd64\.deb {6}# 1\.0\.0\.1 is next, 10\.9\.0\.2 an address/)

@@ -1,4 +1,5 @@
 /** Names that a release has noted are there: settings, commands, fields of the REST API, events, metrics, log lines. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import {
   type ApiDocument,
@@ -30,12 +31,19 @@ t.test('what the last release of this major version had is still there', async (
     'POST /v1/emails: request': ['subject', 'attachments.filename'],
     'POST /v1/emails: answer': ['id', 'recipient_counts.queued'],
     'POST /v1/audiences: required': ['name'],
-    'POST email.bounced: request': ['type', 'data.bounce_type'],
+    'POST /v1/emails: required': ['from', 'tags.name'],
+    'event email.bounced: fields': ['type', 'data.bounce_type'],
+    'event email.bounced: always there': ['type', 'data.email_id'],
   }
   for (const [group, wanted] of Object.entries(some)) {
     const absent = wanted.filter((name) => !names[group]?.includes(name))
     t.same(absent, [], `the finder sees ${group}`)
   }
+})
+
+t.test('a version since 1.0 has noted its names', async (t) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+  t.equal(readPromised().release, version.startsWith('0.') ? '' : version)
 })
 
 t.test('a name that is gone, and a field that must be there, are broken promises', async (t) => {
@@ -44,6 +52,8 @@ t.test('a name that is gone, and a field that must be there, are broken promises
     /^settings: node\.name is gone, and was in 1\.2\.0: /,
   ])
   t.match(findBroken(before, { ...before.names, 'POST /v1/a: required': ['to', 'from'] }), [/: from is required, /])
+  const nested = { ...before.names, 'POST /v1/a: required': ['to', 'to.name', 'new.name'] }
+  t.match(findBroken(before, nested), [/: to\.name is required, /], 'a new object may have fields that it needs')
   t.match(findBroken(before, { settings: ['node.name'] }), [/^POST \/v1\/a: request: to is gone/])
 })
 

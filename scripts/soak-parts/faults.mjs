@@ -133,8 +133,10 @@ async function fillDisk({ disk, postgres, cuts }) {
   disk.restore()
   // PostgreSQL ends itself when it cannot write its log.
   const hasEnded = postgres !== null && !postgres.server.isRunning
-  if (hasEnded) await postgres.server.restart()
-  if (postgres !== null) cuts.push({ from, to: Date.now() })
+  if (hasEnded) {
+    await postgres.server.restart()
+    cuts.push({ from, to: Date.now() })
+  }
   await sleep(2 * SECONDS)
   return hasEnded ? 'PostgreSQL had ended and was started again' : ''
 }

@@ -1,5 +1,5 @@
 // Runs the load, lets the faults take turns, waits until what is left is done, and reports. scripts/soak tells the options.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, loadavg, release } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,6 +34,10 @@ const { values } = parseArgs({
     storage: { type: 'string', default: 'sqlite' },
   },
 })
+if (!['sqlite', 'postgres'].includes(values.storage)) {
+  console.error(`soak: --storage: found "${values.storage}", allowed: sqlite, postgres`)
+  process.exit(2)
+}
 const MINUTE = 60_000
 const MAX_DRAIN = 6 * MINUTE
 const MAX_RECOVERY = 60_000
@@ -264,6 +268,9 @@ async function end(good) {
   writeFileSync(join(folder, 'samples.json'), JSON.stringify(daemon.samples))
   if (!good && disk !== null && postgres === null) setting.command('backup', join(folder, 'posthorn.db'))
   await postgres?.server.stop()
+  // It can be started again from there.
+  if (!good && disk !== null && postgres !== null)
+    cpSync(postgres.server.folder, join(folder, 'postgres'), { recursive: true })
   disk?.unmount()
   if (good) rmSync(folder, { recursive: true, force: true })
   process.exit(good ? 0 : 1)

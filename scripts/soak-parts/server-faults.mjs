@@ -19,10 +19,12 @@ function serverFault(name, what, change) {
     ...{ name: `database ${name}`, what, explains: absence, needs: ['server'] },
     run: async ({ postgres, cuts }) => {
       const from = Date.now()
-      const note = await change(postgres)
-      cuts.push({ from, to: Date.now() })
-      await sleep(2 * SECONDS)
-      return note
+      try {
+        return await change(postgres)
+      } finally {
+        cuts.push({ from, to: Date.now() })
+        await sleep(2 * SECONDS)
+      }
     },
   }
 }

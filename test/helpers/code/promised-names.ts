@@ -47,8 +47,10 @@ export interface ApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** The end of the name of a group that may lose names and gain none. */
+/** The end of the name of a group that may lose names and gain none: what clients must send. */
 const REQUIRED = ': required'
+/** The end of the name of a group of fields that clients send. */
+const REQUEST = ': request'
 
 export function readPromised(): Promised {
   return parsePromised(readFileSync(PROMISED_FILE, 'utf8'))
@@ -83,7 +85,7 @@ export function listNames(document: ApiDocument): PromisedNames {
     'log lines': rowsOf('docs/logs.md', /^\| `([^`]+)` \| (?:(?:debug|info|warn|error|fatal)(?:, )?)+ \|/gm),
     'codes of errors': schemas['ErrorCode']?.enum?.map(String) ?? [],
     ...namesOf(document.paths, schemas),
-    ...namesOf(document.webhooks, schemas),
+    ...namesOfWebhooks(document.webhooks, schemas),
   }
 }
 
@@ -95,23 +97,38 @@ function namesOf(operations: Operations, schemas: Readonly<Record<string, Schema
   const entries = Object.entries(operations).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [], requestBody, responses }]) => {
       const title = `${method.toUpperCase()} ${path}`
-      const request = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema)
+      const request = schemasOf(requestBody?.content)
       const answers = Object.entries(responses)
         .filter(([status]) => status.startsWith('2'))
-        .flatMap(([, { content = {} }]) => Object.values(content).map(({ schema }) => schema))
-      const needed = [
-        ...parameters.filter(({ required }) => required === true).map(({ name }) => name),
-        ...request.flatMap((schema) => resolve(schema, schemas).required ?? []),
-      ]
+        .flatMap(([, { content }]) => schemasOf(content))
+      const needed = parameters.filter(({ required }) => required === true).map(({ name }) => name)
       return [
         [`${title}: parameters`, parameters.map(({ name }) => name)],
-        [`${title}: request`, fieldsOf(request, schemas)],
+        [`${title}${REQUEST}`, fieldsOf(request, schemas)],
         [`${title}: answer`, fieldsOf(answers, schemas)],
-        [`${title}${REQUIRED}`, [...new Set(needed)]],
+        [`${title}${REQUIRED}`, [...new Set([...needed, ...requiredOf(request, schemas)])]],
       ] as const
     }),
   )
   return Object.fromEntries(entries)
+}
+
+/** Posthorn sends these requests, so a field that is always there must stay so, and more may come. */
+function namesOfWebhooks(webhooks: Operations, schemas: Readonly<Record<string, Schema>>): PromisedNames {
+  const entries = Object.entries(webhooks).flatMap(([type, methods]) =>
+    Object.values(methods).flatMap(({ requestBody }) => {
+      const payload = schemasOf(requestBody?.content)
+      return [
+        [`event ${type}: fields`, fieldsOf(payload, schemas)],
+        [`event ${type}: always there`, requiredOf(payload, schemas)],
+      ] as const
+    }),
+  )
+  return Object.fromEntries(entries)
+}
+
+function schemasOf(content: Content = {}): readonly (Schema | undefined)[] {
+  return Object.values(content).map(({ schema }) => schema)
 }
 
 function resolve(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Schema {
@@ -143,12 +160,37 @@ function fieldsOf(
   return [...new Set(names)]
 }
 
+/** Names, as `fieldsOf` writes them, of fields that must be there where the object is that they are in. */
+function requiredOf(
+  wanted: readonly (Schema | undefined)[],
+  schemas: Readonly<Record<string, Schema>>,
+  above = '',
+  seen: ReadonlySet<Schema> = new Set(),
+): readonly string[] {
+  const names = wanted.flatMap((one) => {
+    const schema = resolve(one, schemas)
+    if (seen.has(schema)) return []
+    const inside = new Set([...seen, schema])
+    const { properties = {}, items, allOf = [], required = [] } = schema
+    return [
+      ...required.map((name) => `${above}${name}`),
+      ...requiredOf([...allOf, ...(items === undefined ? [] : [items])], schemas, above, inside),
+      ...Object.entries(properties).flatMap(([name, field]) =>
+        requiredOf([field], schemas, `${above}${name}.`, inside),
+      ),
+    ]
+  })
+  return [...new Set(names)]
+}
+
 /** A sentence for each name that is gone, and for each field that an operation did not ask for. */
 export function findBroken(promised: Promised, now: PromisedNames): readonly string[] {
   return Object.entries(promised.names).flatMap(([group, then]) => {
     const present = now[group] ?? []
     if (group.endsWith(REQUIRED)) {
-      const added = present.filter((name) => !then.includes(name))
+      const fields = promised.names[group.replace(REQUIRED, REQUEST)] ?? []
+      const isAsked = (name: string): boolean => !name.includes('.') || fields.includes(name.replace(/\.[^.]*$/, ''))
+      const added = present.filter((name) => !then.includes(name) && isAsked(name))
       return added.map((name) => `${group}: ${name} is required, and was not in ${promised.release}: ${cure}`)
     }
     const gone = then.filter((name) => !present.includes(name))
@@ -158,7 +200,7 @@ export function findBroken(promised: Promised, now: PromisedNames): readonly str
 
 const cure = 'a major version keeps it (docs/upgrading.md), so undo the change or begin a new major version'
 
-/** What a release notes: its own names, and within a major version those before it. */
+/** What a release notes: its names, among which are all that the release before it in the same major version had. */
 export function noteRelease(before: Promised, release: string, now: PromisedNames): Promised {
   const isSameMajor = before.release.split('.')[0] === release.split('.')[0]
   const broken = isSameMajor ? findBroken(before, now) : []

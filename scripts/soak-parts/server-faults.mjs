@@ -9,6 +9,7 @@ const absence = [
   /cannot be (read|written|stored|recorded|saved|processed|postponed|removed|acknowledged|checked|applied|marked)/,
   /could not be (answered|recorded|stored|processed|written|released)/,
   /^attempt failed on our side$/,
+  /^(submission|receiving mail|housekeeping) failed$/,
   /^a request failed on our side$/,
   /cannot (go on|work)( now)?$/,
   /^an (export|import) was interrupted$/,

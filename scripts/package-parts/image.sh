@@ -8,7 +8,7 @@
 # posthorn-VERSION-ARCH.oci.tar and posthorn-VERSION-ARCH.docker.tar: the same layers in two formats, of which only that of Docker
 # can state a health check.
 #
-# The image has two layers: libraries of Debian stable that Node.js needs, taken from their packages without running anything of
+# The image has two layers: libraries of Debian 12 that Node.js needs, taken from their packages without running anything of
 # them, and the program. It has no shell. Equal trees, SOURCE_DATE_EPOCH and packages of Debian give equal bytes.
 # POSTHORN_SOURCE names the repository for the labels; by default it is POSTHORN_HOMEPAGE, and without both there is no such label.
 #
@@ -26,7 +26,7 @@ for tool in node git; do command -v "$tool" >/dev/null || stop "$tool is missing
 tree=$(cd "$1" && pwd)
 output=$(mkdir -p "$2" && cd "$2" && pwd)
 readonly parts tree output version=$3 user=10001 suite=bookworm
-readonly packages=(base-files ca-certificates libc6 libgcc-s1 libstdc++6)
+readonly packages=(base-files ca-certificates gcc-12-base libc6 libgcc-s1 libstdc++6)
 ((EUID == 0)) || stop 'it needs root, to give files of the image their owners'
 [[ -n ${SOURCE_DATE_EPOCH:-} ]] || stop 'SOURCE_DATE_EPOCH is not set: it is the time of all files' 2
 export SOURCE_DATE_EPOCH LC_ALL=C
@@ -66,7 +66,7 @@ fetch_packages() {
 # The layer of Debian. Scanners for vulnerabilities find its packages in status.d, the place for images without dpkg.
 lay_system() {
   local name file
-  mkdir -p "$system"/{etc/ssl/certs,proc,sys,dev,run,root,usr/{bin,sbin,lib,lib64},var/lib/dpkg/status.d}
+  mkdir -p "$system"/{etc/ssl/certs,proc,sys,dev,run,root,usr/{bin,sbin,lib,lib64,share/doc},var/lib/dpkg/status.d}
   install -d -m 1777 "$system/tmp" "$system/var/tmp"
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$system/$name"; done
   for name in "${packages[@]}"; do
@@ -75,7 +75,10 @@ lay_system() {
     mkdir "$work/$name"
     dpkg-deb --fsys-tarfile "$file" | tar --extract --directory="$work/$name" --no-same-owner
     dpkg-deb --field "$file" >"$system/var/lib/dpkg/status.d/$name"
-    install -D -m 644 "$work/$name/usr/share/doc/$name/copyright" "$system/usr/share/doc/$name/copyright" 2>/dev/null || true
+    lay_license "$name"
+  done
+  for name in "${packages[@]}"; do
+    [[ -s $system/usr/share/doc/$name/copyright ]] || stop "the package $name brought no copyright file of its own or of another package"
   done
   for name in libc6 libgcc-s1 libstdc++6; do lay_libraries "$work/$name"; done
   install -m 644 "$work/base-files/usr/lib/os-release" "$system/usr/lib/os-release"
@@ -86,6 +89,16 @@ lay_system() {
   printf 'root:x:0:0:root:/root:/usr/sbin/nologin\nposthorn:x:%s:%s:Posthorn:/var/lib/posthorn:/usr/sbin/nologin\n' "$user" "$user" >"$system/etc/passwd"
   printf 'root:x:0:\nposthorn:x:%s:\n' "$user" >"$system/etc/group"
   printf 'passwd: files\ngroup: files\nhosts: files dns\n' >"$system/etc/nsswitch.conf"
+}
+
+# Packages of one source have it in one of them, and a link to it in the others: gcc-12-base has that of libgcc and libstdc++.
+lay_license() {
+  local folder=$work/$1/usr/share/doc/$1
+  if [[ -L $folder ]]; then
+    cp -P "$folder" "$system/usr/share/doc/$1"
+  else
+    install -D -m 644 -t "$system/usr/share/doc/$1" "$folder/copyright"
+  fi
 }
 
 # Without the tables of character sets, which only iconv reads. Packages have /lib or /usr/lib; here both are one folder.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Debian package in a booted tree of Debian stable. Run by scripts/test-packages.
+# The Debian package in a booted tree of Debian 12. Run by scripts/test-packages.
 set -uo pipefail
 # shellcheck source=scripts/test-packages-parts/tree.sh
 source scripts/test-packages-parts/tree.sh
@@ -137,6 +137,25 @@ purge_with() {
 
 installs_again() { within dpkg -i "$old" && within systemctl start posthorn && is_active; }
 
+# The data is on another disk, which a link leads to, and backups have a disk of their own. A command of an operator still runs.
+move_data() {
+  within systemctl stop posthorn && mv "$root/var/lib/posthorn" "$root/srv/mail" && ln -s /srv/mail "$root/var/lib/posthorn" || return 1
+  within mkdir -p /var/lib/posthorn-backup && within mount -t tmpfs tmpfs /var/lib/posthorn-backup || return 1
+  within touch /var/lib/posthorn-backup/posthorn-1.db && within systemd-run --quiet --uid=posthorn --unit=command sleep 600
+}
+keeps_moved_data() { test -f "$root/srv/mail/posthorn.db" && within test -f /var/lib/posthorn-backup/posthorn-1.db; }
+purge_moved_data() {
+  type_block / "$page" 'Upgrade, way back, removal' 1 >"$work/typed" 2>&1 && grep -q 'posthorn-backup.*: Device or resource busy' "$work/typed" &&
+    grep -q 'the user stays' "$work/typed" || { cat "$work/typed" && return 1; }
+}
+moved_data_is_deleted() {
+  [[ ! -L $root/var/lib/posthorn && -z $(find "$root/srv/mail" -mindepth 1) && -z $(within find /var/lib/posthorn-backup -mindepth 1) ]]
+}
+take_disks_away() {
+  within systemctl stop command.service
+  within umount /var/lib/posthorn-backup && within rmdir /var/lib/posthorn-backup /srv/mail && within userdel posthorn
+}
+
 # As Exim has it, which was installed after Posthorn.
 link_other_sendmail() { rm "$root/usr/sbin/sendmail" && touch "$root/usr/sbin/exim4" && ln -s exim4 "$root/usr/sbin/sendmail"; }
 
@@ -166,6 +185,15 @@ purges() {
   check 'it is installed again' installs_again
   check 'a purge that is answered in advance, as docs/install.md shows' type_block / "$page" 'Upgrade, way back, removal' 1
   check 'nothing is left: no file, no user, no group' nothing_left
+  check 'it is installed for data on other disks' installs_again
+  check 'data and backups are on other disks' move_data
+  check 'a purge that nobody answered passes there too' purge_without_answer
+  check 'it keeps what is on other disks' keeps_moved_data
+  check 'it is installed over that data' within dpkg -i "$old"
+  check 'a purge succeeds although a disk is busy and the user has a process, and says both' purge_moved_data
+  check 'mail and backups on other disks are deleted' moved_data_is_deleted
+  check 'the other disks go' take_disks_away
+  check 'nothing is left on the first disk' nothing_left
   check 'it is installed for the last time' installs_again
   check 'a purge asks again' purge_with yes
   check 'the answer yes leaves nothing' nothing_left

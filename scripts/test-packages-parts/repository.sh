@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The apt repository of scripts/package in a booted tree of Debian stable. Run by scripts/test-packages.
+# The apt repository of scripts/package in a booted tree of Debian 12. Run by scripts/test-packages.
 set -uo pipefail
 # shellcheck source=scripts/test-packages-parts/tree.sh
 source scripts/test-packages-parts/tree.sh

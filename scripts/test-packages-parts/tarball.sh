@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tarball and its ./install in a booted tree of Debian stable. Run by scripts/test-packages.
+# The tarball and its ./install in a booted tree of Debian 12. Run by scripts/test-packages.
 set -uo pipefail
 # shellcheck source=scripts/test-packages-parts/tree.sh
 source scripts/test-packages-parts/tree.sh
@@ -7,6 +7,12 @@ source scripts/test-packages-parts/tree.sh
 arch=$(node -p process.arch)
 readonly arch unit=$root/etc/systemd/system/posthorn.service configuration=$root/etc/posthorn/posthorn.toml
 readonly old=/var/tmp/posthorn-$OLD/install new=/var/tmp/posthorn-$NEW/install program=/usr/local/bin/posthorn
+
+# What aa-enforce does to the line.
+profile=$root/etc/apparmor.d/posthorn
+refuse() { sed -i '/^profile /s| flags=(complain)||' "$profile" && grep -qx 'profile posthorn {' "$profile"; }
+still_refuses() { grep -qx 'profile posthorn {' "$profile" && profile_is_for /usr/local; }
+complains() { grep -qx 'profile posthorn flags=(complain) {' "$profile"; }
 
 unchanged() { [[ $(digest) == "$1" ]]; }
 
@@ -42,6 +48,7 @@ first_installation() {
   check 'sendmail is an alternative' leads_to /usr/sbin/sendmail /usr/local/lib/posthorn/bin/sendmail
   check 'its manual page is one too' leads_to /usr/share/man/man8/sendmail.8.gz /usr/local/share/man/man8/sendmail.posthorn.8.gz
   check 'the profile of AppArmor is for the program where it is' profile_is_for /usr/local
+  check 'it complains' complains
   check 'the program runs' grep -q "posthorn $OLD" <(within "$program" version)
   check 'the manual page is compressed and names the version' grep -q "posthorn $OLD" <(zcat "$root/usr/local/share/man/man1/posthorn.1.gz")
   check 'zsh finds its completions' grep -q '^#compdef posthorn' "$root/usr/local/share/zsh/site-functions/_posthorn"
@@ -74,10 +81,12 @@ first_message() {
 upgrade() {
   local before
   before=$(property MainPID)
+  refuse
   cp -p "$configuration" "$work/before.toml"
   check 'the next version installs over it' within "$new"
   check 'its version is the new one' grep -q "posthorn $NEW" <(within "$program" version)
   check 'the configuration is kept' cmp "$work/before.toml" "$configuration"
+  check 'a profile of AppArmor that refuses still does' still_refuses
   check 'the service that ran runs again' is_active
   check 'the new daemon is another process' test "$(property MainPID)" != "$before"
   check 'the domain is still there, and mail goes out' send "$program" example.test after-upgrade
@@ -101,8 +110,19 @@ removal() {
   check 'nothing is left of an installation without mail' nothing_left
   check 'it is installed for the last time' within "$new"
   touch "$root/var/lib/posthorn/posthorn.db"
+  move_data
+  check_fails 'data on another disk counts as mail' 'add --yes' within "$new" --uninstall --purge
   check 'with --yes, a purge does not ask' within "$new" --uninstall --purge --yes
+  check 'mail on another disk is deleted' test -d "$root/srv/mail" -a ! -e "$root/srv/mail/posthorn.db"
+  rmdir "$root/srv/mail"
+  within umount /var/lib/posthorn-backup && within rmdir /var/lib/posthorn-backup
   check 'nothing is left of it' nothing_left
+}
+
+# The data is on another disk, which a link leads to, and the folder of backups is a disk of its own.
+move_data() {
+  mv "$root/var/lib/posthorn" "$root/srv/mail" && ln -s /srv/mail "$root/var/lib/posthorn"
+  within mkdir -p /var/lib/posthorn-backup && within mount -t tmpfs tmpfs /var/lib/posthorn-backup
 }
 
 # A person at a terminal answers $1, and reads $2.

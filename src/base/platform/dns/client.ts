@@ -9,10 +9,10 @@
  *
  * Known limits: the system's servers are read once, at the start. Forged replies are prevented by a fresh port and id
  * alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers; only a server on loopback is
- * believed, because replies from elsewhere can be forged on the way.
+ * believed, because replies from elsewhere can be forged on the way. Docker's is not: it forwards what it gets.
  */
 import { getServers } from 'node:dns'
-import { isLoopback } from '../ip-address.js'
+import { isLoopback, parseIpAddress } from '../ip-address.js'
 import { Semaphore } from '../semaphore.js'
 import { type ChainSoFar, type DnsAnswer, findAnswer, noChain } from './chain.js'
 import { buildQuery, type DnsReply, isReplyTo, isTruncated, type Question, rcodeOf, readDnsReply } from './message.js'
@@ -150,10 +150,18 @@ async function queryServer(
   timeout: number,
 ): Promise<QueryResult> {
   const replied = await exchangeQuery(exchanges, server, buildQuery(question, true), timeout)
-  const isTrusted = isLoopback(server.address)
+  const isTrusted = canProve(server)
   if ('fault' in replied || !['FORMERR', 'NOTIMP'].includes(rcodeOf(replied.reply)))
     return interpretReply(replied, isTrusted)
   return interpretReply(await exchangeQuery(exchanges, server, buildQuery(question, false), timeout), isTrusted)
+}
+
+/** The resolver of Docker's networks. It validates nothing, and passes the AD bit of a server on the network on. */
+const DOCKER_RESOLVER = '127.0.0.11'
+
+/** Whether the AD bit of its replies counts. */
+function canProve({ address }: DnsServer): boolean {
+  return isLoopback(address) && parseIpAddress(address)?.toString() !== DOCKER_RESOLVER
 }
 
 async function exchangeQuery(

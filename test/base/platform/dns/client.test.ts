@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
 import {
+  type DnssecResolver,
   type LookupResult,
   openResolver,
   type RecordResolver,
@@ -41,7 +42,10 @@ interface Tries {
 /** For answers that take long to read on a busy machine. */
 const PATIENT: Tries = { timeout: 5_000 }
 
-function resolverFor(servers: readonly string[], { timeout = 150, tries = 1 }: Tries = {}): Resolver & RecordResolver {
+function resolverFor(
+  servers: readonly string[],
+  { timeout = 150, tries = 1 }: Tries = {},
+): Resolver & RecordResolver & DnssecResolver {
   return openResolver(
     { servers: dnsServers(...servers), timeout, tries, cacheSize: 10_000 },
     () => 0,
@@ -291,6 +295,25 @@ t.test('a server may have an IPv6 address with a port', { skip: withoutIpv6 }, a
   await once(socket, 'listening')
   t.teardown(() => socket.close())
   t.same(await resolverFor([`[::1]:${socket.address().port}`]).resolveRecords('b.test', 'A'), { kind: 'no-domain' })
+})
+
+t.test('a resolver on loopback proves answers with its AD bit, except that of Docker', async (t) => {
+  for (const [address, isAuthentic] of [
+    ['127.0.0.1', true],
+    ['127.0.0.53', true],
+    ['127.0.0.11', false],
+  ] as const) {
+    const socket = createSocket('udp4')
+    // NXDOMAIN with the AD bit.
+    socket.on('message', (query, from) =>
+      socket.send(changed(changed(query, 2, 0x81), 3, 0xa3), from.port, from.address),
+    )
+    socket.bind(0, address)
+    await once(socket, 'listening')
+    t.teardown(() => socket.close())
+    const resolver = resolverFor([`${address}:${socket.address().port}`], PATIENT)
+    t.match(await resolver.judgeRecords('b.test', 'A'), { lookup: { kind: 'no-domain' }, isAuthentic }, address)
+  }
 })
 
 t.test('a server that is no address is refused at once', async (t) => {

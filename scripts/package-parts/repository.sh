@@ -4,7 +4,7 @@
 #
 #   repository.sh DIR [--key KEY] [--url URL] FILE.deb...
 #
-# --key KEY   an id, fingerprint or mail address of a key of gpg (GNUPGHOME); gpg's default key otherwise
+# --key KEY   an id, fingerprint or mail address of a key of gpg (GNUPGHOME); the first one that can sign otherwise
 # --url URL   where clients will find DIR, for posthorn.sources; what that file has already, else file:DIR
 #
 # Earlier versions stay in pool/. Clients that read while this writes get the lists before or those after: lists are also under the

@@ -118,15 +118,17 @@ function dateChangelog({ heading, state }) {
 /** Only the first places change: what npm has written stays as it is. */
 function setPlaces([file, pattern, times]) {
   const text = readFileSync(file, 'utf8')
-  const found = [...text.matchAll(pattern)].slice(0, times)
-  if (found.length < times) {
+  let found = 0
+  const changed = text.replace(pattern, (before) => {
+    found += 1
+    return found > times ? before : version
+  })
+  if (found < times) {
     throw new Error(
-      `${file}: found ${found.length} of ${times} versions as ${pattern.source}: repair it, or places in prepare.mjs`,
+      `${file}: found ${found} of ${times} versions as ${pattern.source}: repair it, or places in prepare.mjs`,
     )
   }
-  const last = found.at(-1)
-  const end = last.index + last[0].length
-  return [file, text.slice(0, end).replace(pattern, version) + text.slice(end)]
+  return [file, changed]
 }
 
 /** The version that a page has is that of the first package in it. */

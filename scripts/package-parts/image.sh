@@ -10,7 +10,7 @@
 #
 # The image has two layers: libraries of Debian 12 that Node.js needs, taken from their packages without running anything of
 # them, and the program. It has no shell. Equal trees, SOURCE_DATE_EPOCH and packages of Debian give equal bytes.
-# POSTHORN_SOURCE names the repository for the labels; by default it is POSTHORN_HOMEPAGE, and without both there is no such label.
+# POSTHORN_HOMEPAGE is the repository in the labels; without it there is no such label.
 #
 # Needs root. What is missing is installed with apt.
 set -euo pipefail
@@ -134,7 +134,7 @@ build() { buildah --root "$work/storage" --runroot "$work/run" --storage-driver 
 
 label() { labels+=(--label "org.opencontainers.image.$1=$2"); }
 find_labels() {
-  local revision source=${POSTHORN_SOURCE:-${POSTHORN_HOMEPAGE:-}}
+  local revision source=${POSTHORN_HOMEPAGE:-}
   label title Posthorn
   label description 'A mail server that you run yourself: it sends, receives and relays mail'
   label version "$version"

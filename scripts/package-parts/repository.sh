@@ -4,7 +4,7 @@
 #
 #   repository.sh DIR [--key KEY] [--url URL] FILE.deb...
 #
-# --key KEY   an id, fingerprint or mail address of a key of gpg (GNUPGHOME); gpg's default key otherwise
+# --key KEY   an id, fingerprint or mail address of a key of gpg (GNUPGHOME); the first one that can sign otherwise
 # --url URL   where clients will find DIR, for posthorn.sources; what that file has already, else file:DIR
 #
 # Earlier versions stay in pool/. Clients that read while this writes get the lists before or those after: lists are also under the
@@ -103,7 +103,7 @@ write_client_files() {
   gpg --batch --export-options export-minimal --export "$fingerprint" >"$new/posthorn.gpg"
   cat >"$new/posthorn.sources" <<END_OF_SOURCES
 Types: deb
-URIs: ${place:-file:$(cd "$folder" && pwd)}
+URIs: ${place:-file:$folder}
 Suites: stable
 Components: main
 Signed-By: /etc/apt/keyrings/posthorn.gpg
@@ -114,17 +114,18 @@ END_OF_SOURCES
 publish() {
   local name
   chmod -R u=rwX,go=rX "$new"
+  (cd "$new" && find dists -path '*/by-hash/*' -type f | sort && find dists -name 'Packages*' | sort) >"$new/names"
   while IFS= read -r name; do
     mkdir -p "$(dirname "$folder/$name")"
     mv --force "$new/$name" "$folder/$name"
-  done < <(cd "$new" && find dists -path '*/by-hash/*' -type f | sort; cd "$new" && find dists -name 'Packages*' | sort)
+  done <"$new/names"
   for name in posthorn.gpg posthorn.sources dists/stable/{Release,Release.gpg,InRelease}; do mv --force "$new/$name" "$folder/$name"; done
 }
 
 umask 022
 install_tools
 require_key
-mkdir -p "$folder"
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd)
 # Two at once would each leave out what the other adds.
 exec 9<"$folder" && flock 9
 require_same_key

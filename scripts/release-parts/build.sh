@@ -4,8 +4,9 @@
 #
 #   build.sh COMMIT VERSION OUTPUT [--without-image]
 #
-# Packages and images for each architecture, the client for Node.js, the licenses, the bill of materials, the notes, and SHA256SUMS of all of them. OUTPUT gets
-# them when they are complete. Equal commits give equal bytes.
+# Packages and images for each architecture, the client for Node.js, the licenses, the bill of materials, the notes, and SHA256SUMS of
+# all of them. OUTPUT gets them when they are complete. Equal commits give equal bytes, except that images have those packages of Debian
+# that its archive has on the day of the build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -37,13 +38,9 @@ fetch_node 24 || exit 1
 PATH=$(node_folder 24):$PATH
 export PATH
 
-# Of scripts/package: whether it has an option.
-has_option() { scripts/package --help | grep -q -e "$1"; }
-
 make_packages() {
-  local -a options=(--built --output "$files" --version "$version")
-  if has_option --architecture; then options+=(--architecture amd64 --architecture arm64); fi
-  if [[ -z $without_image ]] && has_option --image; then options+=(--image); fi
+  local -a options=(--built --output "$files" --version "$version" --architecture amd64 --architecture arm64)
+  if [[ -z $without_image ]]; then options+=(--image); fi
   scripts/package "${options[@]}"
 }
 

@@ -1,19 +1,31 @@
 /**
- * Makes the working tree that of a version: package.json, package-lock.json and the client for Node.js name it, its section of
- * CHANGELOG.md has a date, and the pages that show commands of the packages name their files. What is right already stays.
+ * Makes the working tree that of a version: package.json, package-lock.json, the client for Node.js and the example for Kubernetes
+ * name it, its section of CHANGELOG.md has a date, and the pages that show commands of the packages name their files. What is right
+ * already stays.
  *
  *   node prepare.mjs VERSION --date YYYY-MM-DD [--tags LIST] [--check]
  *   node prepare.mjs VERSION --notes
  *
- * --tags    all tags of the repository, with spaces: the version must be above each that is one of a release
+ * --tags    all tags of the repository, with spaces: the version must be above all releases of its major version, and the first
+ *           release of a major version above all others
  * --check   only tells whether the version can be released
  * --notes   prints the section of CHANGELOG.md
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
-/** Their blocks show names of files, and `scripts/test-packages` runs them. */
-const pages = ['README.md', 'docs/install.md', 'docs/operations.md']
+/** Their blocks show names of files. `scripts/test-packages` runs those of the first two. */
+const pages = ['docs/install.md', 'docs/operations.md', 'docs/containers.md']
+
+/** What names the version elsewhere, and how often. The lockfile has it twice, before those of other packages. */
+const inJson = /(?<="version": ")[^"]+(?=")/g
+const places = [
+  ['package.json', inJson, 1],
+  ['package-lock.json', inJson, 2],
+  ['clients/js/package.json', inJson, 1],
+  ['clients/js/src/nodemailer-transport.ts', /(?<=\bversion = ')[^']+(?=')/g, 1],
+  ['config/container/kubernetes.yaml', /(?<=\bimage: \S+\/posthorn:)\S+/g, 1],
+]
 
 const { values, positionals } = parseArgs({
   options: {
@@ -44,15 +56,24 @@ function requireVersion() {
       `VERSION: found "${version}", allowed: three numbers as 1.2.3, without a suffix and without leading zeros`,
     )
   }
-  const last = values.tags
+  const last = lastRelease()
+  if (last !== undefined && compare(version, last) <= 0) {
+    throw new Error(`VERSION: found ${version}, but ${last} is released (tag v${last}); allowed: a later version`)
+  }
+}
+
+/** Of the same major version, because the one before gets fixes too; of all, where that has no release yet. */
+function lastRelease() {
+  const released = values.tags
     .split(/\s+/)
     .filter((tag) => tag.startsWith('v') && isRelease(tag.slice(1)))
     .map((tag) => tag.slice(1))
     .sort(compare)
-    .at(-1)
-  if (last !== undefined && compare(version, last) <= 0) {
-    throw new Error(`VERSION: found ${version}, but ${last} is released (tag v${last}); allowed: a later version`)
-  }
+  return released.findLast((one) => majorOf(one) === majorOf(version)) ?? released.at(-1)
+}
+
+function majorOf(text) {
+  return Number(text.split('.')[0])
 }
 
 function isRelease(text) {
@@ -82,34 +103,41 @@ function findSection() {
   return { heading, state, text }
 }
 
-function writeAll({ heading, state }) {
-  if (state === 'unreleased') {
-    write('CHANGELOG.md', changelog.replace(`${heading}\n`, `## [${version}] - ${values.date}\n`))
+/** Nothing is written if one of the files has no place for the version. */
+function writeAll(section) {
+  const texts = [['CHANGELOG.md', dateChangelog(section)], ...places.map(setPlaces), ...pages.map(renameInBlocks)]
+  for (const [file, text] of texts) writeFileSync(file, text)
+}
+
+function dateChangelog({ heading, state }) {
+  return state === 'unreleased'
+    ? changelog.replace(`${heading}\n`, () => `## [${version}] - ${values.date}\n`)
+    : changelog
+}
+
+/** Only the first places change: what npm has written stays as it is. */
+function setPlaces([file, pattern, times]) {
+  const text = readFileSync(file, 'utf8')
+  let found = 0
+  const changed = text.replace(pattern, (before) => {
+    found += 1
+    return found > times ? before : version
+  })
+  if (found < times) {
+    throw new Error(
+      `${file}: found ${found} of ${times} versions as ${pattern.source}: repair it, or places in prepare.mjs`,
+    )
   }
-  const before = JSON.parse(readFileSync('package.json', 'utf8')).version
-  if (before === version) return
-  // Only the lines change: what npm has written stays as it is. The lockfile names the version twice, first of all.
-  for (const [file, times] of [
-    ['package.json', 1],
-    ['package-lock.json', 2],
-    ['clients/js/package.json', 1],
-  ])
-    replace(file, `"version": "${before}"`, `"version": "${version}"`, times)
-  replace('clients/js/src/nodemailer-transport.ts', `version = '${before}'`, `version = '${version}'`, 1)
-  for (const page of pages) write(page, renameInBlocks(readFileSync(page, 'utf8'), before))
+  return [file, changed]
 }
 
-function replace(file, before, after, times) {
-  let text = readFileSync(file, 'utf8')
-  for (let time = 0; time < times; time += 1) text = text.replace(before, after)
-  write(file, text)
-}
-
-function renameInBlocks(text, before) {
+/** The version that a page has is that of the first package in it. */
+function renameInBlocks(page) {
+  const text = readFileSync(page, 'utf8')
+  const before = /\bposthorn[_-](\d+\.\d+\.\d+)[_-]/.exec(text)?.[1]
+  if (before === undefined) {
+    throw new Error(`${page}: found no name of a package with a version: repair it, or pages in prepare.mjs`)
+  }
   const name = new RegExp(`(?<![\\d.])${before.replaceAll('.', '\\.')}(?!\\d)`, 'g')
-  return text.replace(/^( *)```[\s\S]*?^\1```/gm, (block) => block.replace(name, version))
-}
-
-function write(file, text) {
-  writeFileSync(file, text)
+  return [page, text.replace(/^( *)```[\s\S]*?^\1```/gm, (block) => block.replace(name, version))]
 }

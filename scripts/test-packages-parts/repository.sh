@@ -37,7 +37,7 @@ making() {
   check 'a repository is made' add --url "$url" "$old"
   check 'gpg accepts both signatures' both_signatures
   cp -r "$repository" "$work/again" && rm -r "$work/again/dists"
-  check 'made again, the lists are the same' same_lists
+  check 'made again, in a folder that is named from here, the lists are the same' same_lists
 }
 
 both_signatures() {
@@ -45,7 +45,8 @@ both_signatures() {
 }
 
 same_lists() {
-  scripts/package-parts/repository.sh "$work/again" "$old" || return 1
+  local script=$PWD/scripts/package-parts/repository.sh
+  (cd "$work" && "$script" again "$old") || return 1
   diff --recursive --exclude='InRelease' --exclude=Release.gpg --exclude=posthorn.gpg "$repository" "$work/again"
 }
 

@@ -1,6 +1,6 @@
 /** What scripts/release writes: version, changelog, names in pages, bill of materials and licenses. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 
@@ -50,13 +50,18 @@ const lockfile = `{
 }
 `
 
+const kubernetes = `# 0.9.0
+          image: registry.example.net/posthorn:0.9.0
+          image: registry.example.net/other:0.9.0
+`
+
 function project(t: Test, text = changelog): string {
   return t.testdir({
     'package.json': '{\n  "name": "posthorn",\n  "version": "0.9.0"\n}\n',
     'package-lock.json': lockfile,
     'CHANGELOG.md': text,
-    'README.md': page,
-    docs: { 'install.md': page, 'operations.md': page },
+    docs: { 'install.md': page, 'operations.md': page, 'containers.md': page },
+    config: { container: { 'kubernetes.yaml': kubernetes } },
     clients: {
       js: {
         'package.json': '{\n  "name": "@posthorn/client",\n  "version": "0.9.0"\n}\n',
@@ -78,7 +83,8 @@ t.test('a version is dated in the changelog, and set where it is named', async (
   })
   t.match(JSON.parse(read('clients/js/package.json')), { version: '1.0.0' })
   t.equal(read('clients/js/src/nodemailer-transport.ts'), "  readonly version = '1.0.0'\n")
-  for (const name of ['README.md', 'docs/install.md', 'docs/operations.md']) {
+  t.equal(read('config/container/kubernetes.yaml'), kubernetes.replace('posthorn:0.9.0', 'posthorn:1.0.0'))
+  for (const name of ['docs/install.md', 'docs/operations.md', 'docs/containers.md']) {
     t.match(read(name), /^Version 0\.9\.0 was/)
     t.match(read(name), /posthorn_1\.0\.0_amd64\.deb {6}# 1\.0\.0\.1 is next, 10\.9\.0\.2 an address/)
     t.match(read(name), /posthorn \(1\.0\.0\)/)
@@ -105,6 +111,7 @@ const refused: readonly (readonly [what: string, argv: readonly string[], text: 
     /found 1\.0\.0, but 1\.0\.0 is released \(tag v1\.0\.0\)/,
   ],
   ['an earlier version', ['1.0.0', '--tags', 'v0.9.0 v1.0.10 v1.0.9'], changelog, /but 1\.0\.10 is released/],
+  ['a first release of an earlier major version', ['1.0.0', '--tags', 'v0.9.0 v2.0.0'], changelog, /but 2\.0\.0 is/],
   ['no section', ['1.1.0'], changelog, /CHANGELOG\.md has no section "## \[1\.1\.0\] - unreleased"/],
   ['an empty section', ['1.0.0'], changelog.replace('- It sends mail.', '### Added'), /section .* is empty/],
   ['another heading', ['1.0.0'], changelog.replace('unreleased', 'soon'), /found the heading "## \[1\.0\.0\] - soon"/],
@@ -115,6 +122,42 @@ for (const [what, argv, text, error] of refused) {
     const folder = project(t, text)
     t.match(run(folder, 'prepare.mjs', [...argv, '--date', '2026-12-01']), { status: 1, stderr: error })
     t.equal(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8'), text)
+  })
+}
+
+t.test('the major version before the last gets fixes', async (t) => {
+  const folder = project(t, changelog.replace('1.0.0', '1.4.1'))
+  t.match(run(folder, 'prepare.mjs', ['1.4.1', '--check', '--tags', 'v1.4.0 v2.0.0 v1.3.9']), { status: 0, stderr: '' })
+  const released = run(folder, 'prepare.mjs', ['1.4.1', '--check', '--tags', 'v1.4.1 v2.0.0'])
+  t.match(released, { status: 1, stderr: /but 1\.4\.1 is released/ })
+})
+
+t.test('each file is set by itself, whatever the others name', async (t) => {
+  const folder = project(t)
+  const file = join(folder, 'package.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('0.9.0', '1.0.0'))
+  writeFileSync(join(folder, 'docs/install.md'), page.replaceAll('0.9.0', '0.8.0'))
+  t.match(run(folder, 'prepare.mjs', ['1.0.0', '--date', '2026-12-01']), { status: 0, stderr: '' })
+  t.match(JSON.parse(readFileSync(join(folder, 'clients/js/package.json'), 'utf8')), { version: '1.0.0' })
+  for (const name of ['docs/install.md', 'docs/operations.md']) {
+    t.match(readFileSync(join(folder, name), 'utf8'), /posthorn_1\.0\.0_amd64\.deb/)
+  }
+})
+
+const withoutPlace: readonly (readonly [file: string, text: string, error: RegExp])[] = [
+  ['package-lock.json', '{ "version": "0.9.0" }', /package-lock\.json: found 1 of 2 versions/],
+  ['clients/js/src/nodemailer-transport.ts', "version: '0.9.0'", /nodemailer-transport\.ts: found 0 of 1/],
+  ['config/container/kubernetes.yaml', 'image: posthorn', /kubernetes\.yaml: found 0 of 1/],
+  ['docs/containers.md', 'No package.', /docs\/containers\.md: found no name of a package/],
+]
+
+for (const [name, text, error] of withoutPlace) {
+  t.test(`without a place for the version in ${name}, nothing is written`, async (t) => {
+    const folder = project(t)
+    writeFileSync(join(folder, name), text)
+    t.match(run(folder, 'prepare.mjs', ['1.0.0', '--date', '2026-12-01']), { status: 1, stderr: error })
+    t.equal(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8'), changelog)
+    t.match(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')), { version: '0.9.0' })
   })
 }
 

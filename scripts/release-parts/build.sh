@@ -70,7 +70,7 @@ describe() {
 npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
 scripts/build
 make_packages
-npm pack ./clients/js --pack-destination "$files" >/dev/null
+npm pack ./clients/js --pack-destination "$files" --loglevel=error >/dev/null
 describe
 (cd "$files" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 mv --force "$files"/* "$output"

@@ -1,28 +1,7 @@
-# shellcheck shell=bash disable=SC2154 # work is the folder of the caller
+# shellcheck shell=bash
 # Sourced by scripts/test-image and what it runs: checks that are counted in `passed`, `failed` and `skipped`.
-
-# check 'what holds' COMMAND…: shows the output of what failed. The command runs in this shell.
-check() {
-  local name=$1
-  shift
-  if "$@" >"$work/output" 2>&1; then
-    passed=$((passed + 1)) && echo "ok   $name"
-  else
-    failed=$((failed + 1)) && echo "FAIL $name" && cat "$work/output"
-  fi
-}
-
-check_fails() {
-  local name=$1 expected=$2
-  shift 2
-  if "$@" >"$work/output" 2>&1; then
-    failed=$((failed + 1)) && echo "FAIL $name: it succeeded" && cat "$work/output"
-  elif ! grep -q -- "$expected" "$work/output"; then
-    failed=$((failed + 1)) && echo "FAIL $name: it does not say \"$expected\"" && cat "$work/output"
-  else
-    passed=$((passed + 1)) && echo "ok   $name"
-  fi
-}
+# shellcheck source=scripts/lib/checks.sh
+source scripts/lib/checks.sh
 
 skip() {
   skipped=$((skipped + 1))

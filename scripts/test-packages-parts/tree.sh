@@ -5,6 +5,8 @@
 
 # shellcheck source=scripts/lib/counts.sh
 source scripts/lib/counts.sh
+# shellcheck source=scripts/lib/checks.sh
+source scripts/lib/checks.sh
 # shellcheck disable=SC2034 # print_counts reads it
 passed=0 failed=0 skipped=0
 machine='' leader='' servers=''
@@ -95,29 +97,6 @@ type_block() {
   local here=$1
   shift
   within bash -ec "$(block "$@")"
-}
-
-# check 'what holds' COMMAND…: counts, and shows the output of what failed. The command runs in this shell.
-check() {
-  local name=$1
-  shift
-  if "$@" >"$work/output" 2>&1; then
-    passed=$((passed + 1)) && echo "ok   $name"
-  else
-    failed=$((failed + 1)) && echo "FAIL $name" && cat "$work/output"
-  fi
-}
-
-check_fails() {
-  local name=$1 expected=$2
-  shift 2
-  if "$@" >"$work/output" 2>&1; then
-    failed=$((failed + 1)) && echo "FAIL $name: it succeeded" && cat "$work/output"
-  elif ! grep -q -- "$expected" "$work/output"; then
-    failed=$((failed + 1)) && echo "FAIL $name: it does not say \"$expected\"" && cat "$work/output"
-  else
-    passed=$((passed + 1)) && echo "ok   $name"
-  fi
 }
 
 wait_for() {

@@ -30,6 +30,8 @@ interface Schema {
   readonly required?: readonly string[]
 }
 
+type Wanted = readonly (Schema | undefined)[]
+type Schemas = Readonly<Record<string, Schema>>
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
 interface Operation {
@@ -93,7 +95,7 @@ function rowsOf(page: string, row: RegExp): readonly string[] {
   return [...new Set([...readFileSync(page, 'utf8').matchAll(row)].map(([, name = '']) => name))]
 }
 
-function namesOf(operations: Operations, schemas: Readonly<Record<string, Schema>>): PromisedNames {
+function namesOf(operations: Operations, schemas: Schemas): PromisedNames {
   const entries = Object.entries(operations).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [], requestBody, responses }]) => {
       const title = `${method.toUpperCase()} ${path}`
@@ -114,7 +116,7 @@ function namesOf(operations: Operations, schemas: Readonly<Record<string, Schema
 }
 
 /** Posthorn sends these requests, so a field that is always there must stay so, and more may come. */
-function namesOfWebhooks(webhooks: Operations, schemas: Readonly<Record<string, Schema>>): PromisedNames {
+function namesOfWebhooks(webhooks: Operations, schemas: Schemas): PromisedNames {
   const entries = Object.entries(webhooks).flatMap(([type, methods]) =>
     Object.values(methods).flatMap(({ requestBody }) => {
       const payload = schemasOf(requestBody?.content)
@@ -127,57 +129,51 @@ function namesOfWebhooks(webhooks: Operations, schemas: Readonly<Record<string, 
   return Object.fromEntries(entries)
 }
 
-function schemasOf(content: Content = {}): readonly (Schema | undefined)[] {
+function schemasOf(content: Content = {}): Wanted {
   return Object.values(content).map(({ schema }) => schema)
 }
 
-function resolve(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Schema {
+function resolve(schema: Schema | undefined, schemas: Schemas): Schema {
   const name = schema?.$ref?.split('/').at(-1)
   return (name === undefined ? schema : schemas[name]) ?? {}
 }
 
-/** Names of fields with those that they are in: `to`, `attachments.filename`. A schema within itself counts once. */
-function fieldsOf(
-  wanted: readonly (Schema | undefined)[],
-  schemas: Readonly<Record<string, Schema>>,
-  above = '',
-  seen: ReadonlySet<Schema> = new Set(),
-): readonly string[] {
-  const names = wanted.flatMap((one) => {
-    const schema = resolve(one, schemas)
-    if (seen.has(schema)) return []
-    const inside = new Set([...seen, schema])
-    const { properties = {}, items, allOf = [], anyOf = [], oneOf = [] } = schema
-    const parts = [...allOf, ...anyOf, ...oneOf, ...(items === undefined ? [] : [items])]
-    return [
-      ...fieldsOf(parts, schemas, above, inside),
-      ...Object.entries(properties).flatMap(([name, field]) => [
-        `${above}${name}`,
-        ...fieldsOf([field], schemas, `${above}${name}.`, inside),
-      ]),
-    ]
+/** Names of fields with those that they are in: `to`, `attachments.filename`. */
+function fieldsOf(wanted: Wanted, schemas: Schemas): readonly string[] {
+  return walk(wanted, {
+    schemas,
+    namesIn: ({ properties = {} }) => Object.keys(properties),
+    variantsOf: ({ allOf = [], anyOf = [], oneOf = [] }) => [...allOf, ...anyOf, ...oneOf],
   })
-  return [...new Set(names)]
 }
 
 /** Names, as `fieldsOf` writes them, of fields that must be there where the object is that they are in. */
-function requiredOf(
-  wanted: readonly (Schema | undefined)[],
-  schemas: Readonly<Record<string, Schema>>,
-  above = '',
-  seen: ReadonlySet<Schema> = new Set(),
-): readonly string[] {
+function requiredOf(wanted: Wanted, schemas: Schemas): readonly string[] {
+  return walk(wanted, {
+    schemas,
+    namesIn: ({ required = [] }) => required,
+    variantsOf: ({ allOf = [] }) => allOf,
+  })
+}
+
+interface Walk {
+  readonly schemas: Schemas
+  readonly namesIn: (schema: Schema) => readonly string[]
+  /** Schemas of the same value that are looked at too. */
+  readonly variantsOf: (schema: Schema) => readonly Schema[]
+}
+
+/** A schema within itself counts once. */
+function walk(wanted: Wanted, how: Walk, above = '', seen: ReadonlySet<Schema> = new Set()): readonly string[] {
   const names = wanted.flatMap((one) => {
-    const schema = resolve(one, schemas)
+    const schema = resolve(one, how.schemas)
     if (seen.has(schema)) return []
     const inside = new Set([...seen, schema])
-    const { properties = {}, items, allOf = [], required = [] } = schema
+    const { properties = {}, items } = schema
     return [
-      ...required.map((name) => `${above}${name}`),
-      ...requiredOf([...allOf, ...(items === undefined ? [] : [items])], schemas, above, inside),
-      ...Object.entries(properties).flatMap(([name, field]) =>
-        requiredOf([field], schemas, `${above}${name}.`, inside),
-      ),
+      ...how.namesIn(schema).map((name) => `${above}${name}`),
+      ...walk([...how.variantsOf(schema), ...(items === undefined ? [] : [items])], how, above, inside),
+      ...Object.entries(properties).flatMap(([name, field]) => walk([field], how, `${above}${name}.`, inside)),
     ]
   })
   return [...new Set(names)]

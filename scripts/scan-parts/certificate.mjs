@@ -21,7 +21,7 @@ export function createAuthority(folder) {
     writeFileSync(extensions, extensionsOf(name))
     const issuer = ['-CA', ca, '-CAkey', caKey, '-CAcreateserial', '-sha256']
     openssl('x509', '-req', '-in', request, '-out', cert, '-days', '90', '-extfile', extensions, ...issuer)
-    return readFileSync(key, 'utf8') + readFileSync(cert, 'utf8') + readFileSync(ca, 'utf8')
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') + readFileSync(ca, 'utf8') }
   }
   return { ca, issue }
 }

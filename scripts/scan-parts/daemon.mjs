@@ -1,12 +1,15 @@
 /**
  * The real daemon with config/production.toml, all listeners open, a workspace with a key, and a domain that sends and
- * receives. The certificate lies where ACME stores it, so that listeners choose it by the name that a client asks for.
+ * receives. The certificates are in the database, as those from ACME are, so that listeners choose one by the name that a client
+ * asks for.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { databaseFile, openStore } from '../../dist/src/base/storage/open.js'
+import { storeCertificate, toCertificateRow } from '../../dist/src/operations/certificates/certificate-rows.js'
 import { environmentOfUnit, programOf, runCommand } from '../lib/daemon.mjs'
 import { createAuthority } from './certificate.mjs'
 
@@ -42,8 +45,7 @@ export async function startDaemon(folder) {
   const run = (...words) => runCommand(file, words)
   const { api_key: apiKey } = run('setup', '--workspace', 'Scan', '--email', 'owner@example.test')
   run('domain', 'add', 'example.test', '--inbound', '--force')
-  storeCertificate(data, hostname, issue(hostname))
-  storeCertificate(data, domainHost, issue(domainHost))
+  await storeCertificates(data, [hostname, domainHost], issue)
   const log = join(folder, 'posthorn.log')
   const daemon = spawn(
     '/bin/sh',
@@ -62,10 +64,10 @@ export async function startDaemon(folder) {
   return { ca, apiKey, log, isRunning: () => daemon.exitCode === null, stop }
 }
 
-function storeCertificate(data, name, text) {
-  const place = join(data, 'tls', 'acme', name)
-  mkdirSync(place, { recursive: true, mode: 0o700 })
-  writeFileSync(join(place, 'certificate.pem'), text, { mode: 0o600 })
+async function storeCertificates(data, names, issue) {
+  const store = await openStore({ file: databaseFile(data) })
+  await store.commit(names.map((name) => storeCertificate(toCertificateRow(name, issue(name)))))
+  await store.close()
 }
 
 function productionConfiguration(data) {

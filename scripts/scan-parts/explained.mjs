@@ -25,4 +25,11 @@ export const explained = [
     reason:
       'The connection of testssl.sh with which it tries a ticket breaks off in some runs; openssl s_client resumes sessions of TLS 1.2 and 1.3 at the same listener.',
   },
+  {
+    listener: /^(?:api|mx|submissions?)$/,
+    id: 'testssl engine_problem',
+    text: /^WARN: No engine or GOST support via engine with your \/usr\/bin\/openssl$/,
+    rare: true,
+    reason: 'It is about the openssl with which testssl.sh makes its connections, and not about the listener.',
+  },
 ]

@@ -56,7 +56,7 @@ function judge(kind, id, { status, headers, body }) {
   const text = headers['content-type'] ?? ''
   if (headers['server'] !== undefined || headers['x-powered-by'] !== undefined) faults.push('names its software')
   if (status >= 500 && status !== 503) faults.push(`answered ${status}`)
-  if (/root:|node:internal|\.js:\d+/.test(body)) faults.push('shows a file or a stack')
+  if (/^root:[^:\n]*:0:|node:internal|\.js:\d+/m.test(body)) faults.push('shows a file or a stack')
   // Node.js answers what it cannot parse with an empty body there.
   if (body !== '' && headers['x-content-type-options'] !== 'nosniff') faults.push('no X-Content-Type-Options')
   if (kind === 'api') {

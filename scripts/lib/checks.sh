@@ -23,3 +23,15 @@ check_fails() {
     passed=$((passed + 1)) && echo "ok   $name"
   fi
 }
+
+# wait_for 'what is awaited' COMMAND…: tries it for up to two minutes.
+wait_for() {
+  local name=$1
+  shift
+  for _ in {1..1200}; do
+    if "$@" 2>/dev/null; then return 0; fi
+    sleep 0.1
+  done
+  echo "$name: not after two minutes"
+  return 1
+}

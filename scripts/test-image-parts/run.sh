@@ -27,7 +27,7 @@ prepare() {
   touch "$root/etc/resolv.conf"
   : >"$work/records" && : >"$work/mail"
   node scripts/test-packages-parts/servers.mjs "$address" "$dns_address" "$mx_address" "$work/records" "$work/mail" >"$work/servers" &
-  wait_for grep -q ready "$work/servers"
+  wait_for 'the servers' grep -q ready "$work/servers"
 }
 
 # A container with another command than the daemon, if words are given, as `docker run` starts it.
@@ -39,7 +39,7 @@ start() {
   : >"$work/log"
   run_container >"$work/log" 2>&1 &
   container=$!
-  wait_for grep -q '"msg":"serving"' "$work/log" && daemon=$(pgrep --parent "$container")
+  wait_for 'the daemon' grep -q '"msg":"serving"' "$work/log" && daemon=$(pgrep --parent "$container")
 }
 
 # In the namespaces of the daemon, as `docker exec` does.
@@ -67,7 +67,7 @@ set_up() {
   [[ $key == ph_* ]] || { cat "$work/setup" && return 1; }
 }
 was_delivered() { grep -q "^Subject: $1" "$work/mail" && grep -q '^DKIM-Signature:' "$work/mail"; }
-sends() { node scripts/test-image-parts/send.mjs "$key" "$1" && wait_for was_delivered "$1"; }
+sends() { node scripts/test-image-parts/send.mjs "$key" "$1" && wait_for 'the message' was_delivered "$1"; }
 
 # The daemon ends by itself; the status is that of process 1.
 stops() {

@@ -99,17 +99,6 @@ type_block() {
   within bash -ec "$(block "$@")"
 }
 
-wait_for() {
-  local name=$1
-  shift
-  for _ in {1..1200}; do
-    if "$@" 2>/dev/null; then return 0; fi
-    sleep 0.1
-  done
-  echo "$name: not after two minutes"
-  return 1
-}
-
 property() { within systemctl show --property="$1" --value "${2:-posthorn}"; }
 is_active() { within systemctl is-active --quiet posthorn; }
 is_stopped() { ! is_active; }

@@ -220,7 +220,7 @@ t.test('a file of Excel is read as Windows-1252, and the preview says what its i
   await page.getByText('is read as Windows-1252').waitFor()
   await page.getByRole('cell', { name: 'Käfer' }).waitFor()
   for (const [name, field] of Object.entries({ 'E-Mail': 'email', Vorname: 'first_name', Nachname: 'last_name' })) {
-    t.equal(await page.getByLabel(name, { exact: true }).inputValue(), field)
+    await expectEqual(t, () => page.getByLabel(name, { exact: true }).inputValue(), field)
   }
   const read = (names: readonly string[]) => Promise.all(names.map((name) => readFigure(page, 'fact', name)))
   const names = ['New contacts', 'Contacts to change', 'Left out as you chose', 'Refused']

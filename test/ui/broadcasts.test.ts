@@ -229,7 +229,7 @@ t.test('every missing field of a draft is marked, and its page shows the footer'
     await page.getByRole('textbox', { name: 'Mail' }).waitFor()
     await page.getByRole('button', { name }).click()
     for (const label of ['Name', 'From', 'Subject']) {
-      t.equal(await page.getByLabel(label, { exact: true }).getAttribute('aria-invalid'), 'true', label)
+      await expectEqual(t, () => page.getByLabel(label, { exact: true }).getAttribute('aria-invalid'), 'true', label)
     }
     await page.locator('.field-error', { hasText: 'Write the mail.' }).waitFor()
     await expectPresentable(t, dashboard, `a draft without content: ${name}`)

@@ -7,6 +7,7 @@ import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { type Dashboard, expectPresentable, openDashboard } from '../helpers/ui/dashboard.js'
+import { expectMatch } from '../helpers/ui/expect-shown.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const skip = skipWithout(CHROMIUM.split('/').at(-1) ?? '')
@@ -253,7 +254,7 @@ t.test('HTML and blocks are two sources; a preview says what is not shown', { sk
   await expectPresentable(t, dashboard, 'a preview with hints')
   for (const name of ['Phone', 'Dark', 'With images']) await page.getByRole('button', { name, exact: true }).click()
   await page.frameLocator('iframe').getByText('Cell b').waitFor()
-  t.match(await page.locator('iframe').getAttribute('src'), 'scheme=dark&images=shown')
+  await expectMatch(t, () => page.locator('iframe').getAttribute('src'), /scheme=dark&images=shown/)
 
   await page.getByRole('button', { name: 'Write in blocks instead' }).click()
   await page.getByText('Everything else is lost').waitFor()

@@ -246,7 +246,7 @@ t.test('a second click while signing out sends nothing', { skip }, async (t) => 
   await page.getByRole('button', { name: 'Account: ' }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   const waiting = page.getByRole('menuitem', { name: 'Signing out …' })
-  t.equal(await waiting.getAttribute('aria-busy'), 'true')
+  await expectEqual(t, () => waiting.getAttribute('aria-busy'), 'true')
   await waiting.click({ force: true })
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   t.equal(requests, 1)

@@ -58,12 +58,14 @@ read_tarballs() {
 
 describe() {
   local -a licenses=() node_packages=()
+  local sqlite
+  sqlite=$(sed -n 's/^#define SQLITE_VERSION *"\(.*\)"$/\1/p' node_modules/better-sqlite3/deps/sqlite3/sqlite3.h)
   read_tarballs
   node scripts/release-parts/licenses.mjs --version "$version" --node "${node_releases[24]}" --node-license "$work/node-license" \
     "${licenses[@]}" >"$files/posthorn-$version-licenses.md"
   npm sbom --sbom-format cyclonedx --package-lock-only |
     node scripts/release-parts/sbom.mjs --version "$version" --commit "$commit" --time "$SOURCE_DATE_EPOCH" \
-      --node "${node_releases[24]}" "${node_packages[@]}" "${licenses[@]}" >"$files/posthorn-$version.cdx.json"
+      --node "${node_releases[24]}" "${node_packages[@]}" --sqlite "$sqlite" "${licenses[@]}" >"$files/posthorn-$version.cdx.json"
   node scripts/release-parts/prepare.mjs "$version" --notes >"$files/posthorn-$version-notes.md"
 }
 

@@ -1,11 +1,12 @@
 /**
  * Writes the bill of materials of a release in CycloneDX: of what npm knows about all packages of package-lock.json, it takes those
- * that the files of the release contain, and adds Node.js. Equal commits give equal bytes.
+ * that the files of the release contain, and adds Node.js and SQLite. Equal commits give equal bytes.
  *
  *   npm sbom --sbom-format cyclonedx --package-lock-only | node sbom.mjs --version V --commit ID --time SECONDS --node V
- *     --node-package NAME=DIGEST... FILE...
+ *     --node-package NAME=DIGEST... --sqlite V FILE...
  *
  * --node-package   a package of npm that Node.js comes from, and its digest in base64 (SHA-512)
+ * --sqlite         the version of the SQLite that is compiled into better-sqlite3
  * FILE             LICENSES-OF-PACKAGES.md of a tarball
  */
 import { createHash } from 'node:crypto'
@@ -15,16 +16,23 @@ import { mergeSections } from './licenses.mjs'
 
 const text = { type: 'string' }
 const { values, positionals } = parseArgs({
-  options: { version: text, commit: text, time: text, node: text, 'node-package': { type: 'string', multiple: true } },
+  options: {
+    version: text,
+    commit: text,
+    time: text,
+    node: text,
+    'node-package': { type: 'string', multiple: true },
+    sqlite: text,
+  },
   allowPositionals: true,
 })
-const { version, commit, time, node } = values
+const { version, commit, time, node, sqlite } = values
 const own = `posthorn@${version}`
 
 const known = JSON.parse(readFileSync(0, 'utf8'))
 const components = mergeSections(positionals.map((file) => readFileSync(file, 'utf8'))).map(describePackage)
 const nodes = (values['node-package'] ?? []).map(describeNode)
-const { sorted, refs } = sortComponents([...components, ...nodes])
+const { sorted, refs } = sortComponents([...components, ...nodes, describeSqlite()])
 const { serialNumber: _, ...bill } = {
   ...known,
   metadata: {
@@ -66,6 +74,21 @@ function describeNode(argument) {
     cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
     hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }],
     licenses: [{ license: { id: 'MIT' } }],
+  }
+}
+
+/** Scanners for weaknesses know it by this name, and not by that of the package which contains it. */
+function describeSqlite() {
+  return {
+    'bom-ref': `sqlite@${sqlite}`,
+    type: 'library',
+    name: 'sqlite',
+    version: sqlite,
+    scope: 'required',
+    description: 'SQLite, compiled into better-sqlite3',
+    purl: `pkg:generic/sqlite@${sqlite}`,
+    cpe: `cpe:2.3:a:sqlite:sqlite:${sqlite}:*:*:*:*:*:*:*`,
+    licenses: [{ license: { id: 'blessing' } }],
   }
 }
 

@@ -194,6 +194,8 @@ t.test('a tab that is open during an upgrade or without a network says what to d
   await waitForFocusedHeading(page, 'This page is not loaded')
   await page.getByText('The server does not answer.').waitFor()
   await context.setOffline(false)
+  const isReachable = () => page.evaluate("fetch('/ui/', { method: 'HEAD' }).then(({ ok }) => ok, () => false)")
+  await expectEqual(t, isReachable, true, 'the browser has its network again')
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByText('No export yet').waitFor()
 })

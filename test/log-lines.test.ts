@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { logRooms } from '../src/base/platform/room-logs.js'
 import { findLogCalls, type LogCall } from './helpers/code/log-calls.js'
 
 /** Messages that a function puts together or takes from a table, by the file of the call. Each is on the page. */
@@ -74,4 +75,11 @@ t.test('the finder sees calls of every form', async (t) => {
     { path: 'src/x.ts', level: 'error', message: 'constant', fields: ['err'] },
     { path: 'src/x.ts', level: 'debug', message: 'begins ', fields: [] },
   ])
+})
+
+t.test('the page and the configuration name each component that has a level of its own', async (t) => {
+  const [, listed = ''] = /The components are ([^.]*)\./.exec(page) ?? []
+  t.same([...listed.matchAll(/`([a-z]+)`/g)].map(([, name]) => name).sort(), [...logRooms].sort(), 'docs/logs.md')
+  const shipped = readFileSync('config/posthorn.toml', 'utf8').replaceAll('\n# ', ' ')
+  t.match(shipped, `differ from it: ${logRooms.join(', ')}.`)
 })

@@ -255,7 +255,7 @@ const log = section({
     .partialRecord(
       value.oneOf(...logRooms),
       value.oneOf(...logLevels),
-      `room = "level", with the rooms ${logRooms.join(', ')}`,
+      `component = "level", with the components ${logRooms.join(', ')}`,
     )
     .prefault({}),
   hash_local_parts: value.flag.prefault(false),

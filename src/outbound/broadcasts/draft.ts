@@ -123,7 +123,7 @@ export async function updateDraft(
   ref: BroadcastRef,
   change: DraftChange,
   now: number,
-  expected?: string,
+  expected?: number,
 ): Promise<Broadcast> {
   for (;;) {
     const row = await requireDraft(read, ref, expected)
@@ -137,7 +137,7 @@ export async function updateDraft(
 }
 
 /** The draft that a change is for. Rejects with `not-found`, or with `conflict` as `updateDraft` does. */
-export async function requireDraft(read: Read, ref: BroadcastRef, expected?: string): Promise<Broadcast> {
+export async function requireDraft(read: Read, ref: BroadcastRef, expected?: number): Promise<Broadcast> {
   const row = await requireBroadcast(read, ref)
   if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
   checkUnchanged(row.updated_at, expected)

@@ -74,7 +74,7 @@ export async function changeTemplate(
   templateRef: { readonly workspaceId: string; readonly id: string },
   change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
   now: number,
-  expected?: string,
+  expected?: number,
 ): Promise<Template | null> {
   for (;;) {
     const [row] = await templateById(read, templateRef)
@@ -97,11 +97,14 @@ export async function changeTemplate(
  * Throws a Refusal `conflict` if the last change was at another time than the client knows, so that two people or two
  * tabs do not overwrite each other. Undefined means that the client knows none.
  */
-export function checkUnchanged(updatedAt: number, expected: string | undefined): void {
-  const actual = formatTimestamp(updatedAt)
-  if (expected === undefined || expected === actual) return
+export function checkUnchanged(updatedAt: number, expected: number | undefined): void {
+  if (expected === undefined || expected === updatedAt) return
   const message = 'if_updated_at: it was changed by somebody else, or in another tab: load it again'
-  throw new Refusal('conflict', message, { field: 'if_updated_at', value: expected, updated_at: actual })
+  throw new Refusal('conflict', message, {
+    field: 'if_updated_at',
+    value: formatTimestamp(expected),
+    updated_at: formatTimestamp(updatedAt),
+  })
 }
 
 /** Rejects with a Refusal `conflict` if another template of the workspace has the alias. */

@@ -4,7 +4,7 @@ import { type Json, parseJson } from '../../../base/storage/tables/columns.js'
 import type { StoredBlocks } from '../../../base/storage/tables/content-tables.js'
 import type { CompiledBlocks } from '../../../outbound/sending/compose-thread.js'
 import { rule } from '../http/input/field-rules.js'
-import { timestamp } from '../http/input/values.js'
+import { moment } from '../http/input/values.js'
 
 const example = {
   type: 'doc',
@@ -50,7 +50,7 @@ function isMissing(value: unknown): boolean {
 }
 
 /** The time of the last change that the client knows. */
-export const ifUpdatedAt = timestamp.optional().meta({
+export const ifUpdatedAt = moment.optional().meta({
   description: 'The `updated_at` that you have read. If there is another one now, the answer is 409 `conflict`.',
 })
 

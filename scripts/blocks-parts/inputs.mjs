@@ -46,6 +46,7 @@ export async function buildInputs({ api, key }) {
     ...ofTemplates(template.id, audience.id),
     ...ofStored(postJson, post),
     ...ofOthers(audience.id),
+    ...ofCompatible(),
     ...ofHttp(key),
     ...ofSmtp(),
   ]
@@ -358,6 +359,37 @@ function ofOthers(audience) {
         build: () => 'a=b&'.repeat(1.25 * MB),
       },
     ])
+}
+
+/** Forms of Mailgun's clients: files are bytes in them, which JSON never has. */
+function ofCompatible() {
+  const texts = [
+    ['from', 'app@blocks.test'],
+    ['to', 'bob@sink.test'],
+    ['subject', 'x'],
+    ['text', 'x'],
+  ]
+  const fields = texts.map(
+    ([name, value]) => `--xx\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const withFile = (name, bytes) =>
+    Buffer.concat([
+      Buffer.from(`${fields.join('')}--xx\r\nContent-Disposition: form-data; name="${name}"; filename="a.bin"\r\n\r\n`),
+      Buffer.from(bytes),
+      Buffer.from('\r\n--xx--\r\n'),
+    ])
+  const one = (name, path, build) => ({
+    name: `mailgun: ${name}`,
+    path: `/v3/blocks.test/${path}`,
+    type: upload,
+    build,
+  })
+  return [
+    one('an attachment of 9 MB', 'messages', () => withFile('attachment', Buffer.alloc(9 * MB, 97))),
+    one('a message of 9 MB in short lines', 'messages.mime', () =>
+      withFile('message', `${head}\r\n${lines('x', 3 * MB)}`),
+    ),
+  ]
 }
 
 function ofHttp(key) {

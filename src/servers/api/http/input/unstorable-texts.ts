@@ -11,12 +11,12 @@ interface UnstorableText {
   readonly fault: string
 }
 
-/** `value` is parsed JSON, a query or a form. Names of fields are texts too. */
+/** `value` is parsed JSON, a query or a form. Names of fields are texts too. A file of a form is bytes, and has no texts. */
 export function* findUnstorableTexts(value: unknown, path: Path = []): Generator<UnstorableText> {
   if (typeof value === 'string') yield* faultsOf(value, path, '')
   else if (Array.isArray(value)) {
     for (const [place, item] of value.entries()) yield* findUnstorableTexts(item, [...path, place])
-  } else if (isRecord(value)) {
+  } else if (isRecord(value) && !ArrayBuffer.isView(value)) {
     for (const name of Object.keys(value)) {
       const place = [...path, name]
       yield* faultsOf(name, place, 'has a name that ')

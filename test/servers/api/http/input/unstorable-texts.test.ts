@@ -29,6 +29,14 @@ t.test('each text and each name is found, with its place', async (t) => {
   fc.assert(fc.property(storable, (value) => JSON.stringify(value).includes('\\u0000') || isStorable(value)))
 })
 
+t.test('the bytes of files are not read one by one', async (t) => {
+  const note = 'a\0'
+  t.notOk(isStorable({ attachment: [{ content: { note } }] }))
+  for (const bytes of [Buffer.alloc(3), new Uint8Array(3)]) {
+    t.ok(isStorable({ attachment: [{ content: Object.assign(bytes, { note }) }] }), 'none of its fields is read')
+  }
+})
+
 function isStorable(value: unknown): boolean {
   return [...findUnstorableTexts(value)].length === 0
 }

@@ -2,8 +2,10 @@
  * The bad day: a backup made under load is restored elsewhere, and a standby takes over from a primary that was killed.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -170,6 +172,7 @@ t.test(
       const stored = storedEmails(other)
       return ids.every((id) => stored.has(id))
     })
+    await endFollower(t, { at: other, folder })
     t.match(await runForJson(other, 'verify-data'), { ok: true })
     for (const id of [ids[0] ?? '', ids[2] ?? '']) {
       t.same(spoolOf(other, id), spoolOf(at, id), 'a large message is there')
@@ -177,6 +180,10 @@ t.test(
     }
     const sent = sink.messages.length
     const third = await serve(t, other)
+    t.match(await runInProcess(other, 'standby', 'follow', folder, '--once'), {
+      status: 1,
+      stderr: 'this machine is the primary',
+    })
     emailIdOf(await submit(await openSession(third.port), 'new@sink.test'))
     await waitUntil('clients go on', () => sink.messages.length === sent + 1)
     t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
@@ -195,6 +202,21 @@ async function storeInSpool(t: Test, at: Installation): Promise<string> {
   daemon.signal('SIGTERM')
   t.equal(await daemon.ended, 0)
   return id
+}
+
+/** A follower ends when a restore takes its copy: it would copy everything once more, for nothing. */
+async function endFollower(
+  t: Test,
+  { at, folder }: { readonly at: Installation; readonly folder: string },
+): Promise<void> {
+  const follower = spawn('env', plainNode(main, 'standby', 'follow', folder, '--config', at.file))
+  t.teardown(() => follower.kill('SIGKILL'))
+  const [said, ended] = [text(follower.stdout), once(follower, 'exit')]
+  await once(follower.stderr, 'data')
+  await runForJson(at, 'standby', 'restore', folder, '--hold-queue')
+  t.same(await ended, [0, null])
+  t.match(await said, 'this machine has taken over')
+  t.notOk(existsSync(join(at.dataDir, 'standby', 'copy.db')))
 }
 
 t.test('a follower waits for a folder that is not filled yet', { skip }, async (t) => {

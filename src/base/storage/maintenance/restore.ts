@@ -98,7 +98,7 @@ async function prepareBackup(
         throw new UnusableBackup(`${backup} has a trigger or view that this program did not make: ${foreign}`)
       }
       await foldBackup(db, backup)
-      const held = holdQueue ? holdRestoredQueue(db) : 0
+      const held = holdQueue ? holdRestoredQueue(db, now) : 0
       return { pausedBroadcasts: pauseRestoredBroadcasts(db, now), held }
     })
   } catch (error) {

@@ -7,7 +7,7 @@ import { errorMessageOf } from '../../../base/platform/errors.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { restoreBackup } from '../../../base/storage/maintenance/restore.js'
 import { databaseFile } from '../../../base/storage/open.js'
-import { forgetCopy, type Rebuilt, rebuild, withCopy } from '../../../base/storage/standby/rebuild.js'
+import { forgetCopy, hasCopy, type Rebuilt, rebuild, withCopy } from '../../../base/storage/standby/rebuild.js'
 import { readStandbyStatus, standbyLag } from '../../../base/storage/standby/standby-status.js'
 import {
   type Answer,
@@ -24,6 +24,7 @@ import { describeRestore, withRestoreErrors } from './restore-command.js'
 const FOLLOW_INTERVAL = 1_000
 /** Milliseconds of lag, in addition to the interval, from which on `standby status` fails. */
 const MAX_LAG = 60_000
+const TAKEN_OVER = 'this machine has taken over, so there is nothing more to follow'
 
 export async function showStatus({ words, config, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
@@ -58,15 +59,25 @@ export async function showStatus({ words, config, clock }: Call): Promise<Answer
 
 export async function follow({ words, options, config, printError }: Call): Promise<Answer> {
   const folder = folderArgument(words)
+  const { data_dir: dataDir } = config.service
   const work = workFolder(config)
+  if (isDataFolderHeld(dataDir)) {
+    throw new CommandFailed(
+      `a running daemon holds the data folder ${dataDir}, so this machine is the primary: run "posthorn standby follow" on the other machine, or stop the daemon first`,
+    )
+  }
   if (flagOption(options, 'once')) {
     const rebuilt = await withRestoreErrors(() => withCopy(work, () => rebuild(folder, work)))
     return { json: { ...toJson(rebuilt) }, lines: describeCopy(rebuilt), failed: rebuilt.gap !== null }
   }
   let total = 0
   let [last, shown]: (string | null)[] = [null, null]
+  let hadCopy = false
   for (;;) {
-    const { rebuilt, found } = await tryRebuild(folder, work)
+    const pass = await tryRebuild({ folder, work, dataDir, hadCopy })
+    if (pass === 'over') return { json: { applied: total }, lines: [TAKEN_OVER] }
+    const { rebuilt, found } = pass
+    hadCopy ||= rebuilt !== null
     if (rebuilt !== null && rebuilt.applied > 0) {
       total += rebuilt.applied
       printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
@@ -79,16 +90,28 @@ export async function follow({ words, options, config, printError }: Call): Prom
   }
 }
 
+interface Following {
+  readonly folder: string
+  readonly work: string
+  readonly dataDir: string
+  /** An earlier pass has made a copy. */
+  readonly hadCopy: boolean
+}
+
 /**
  * A folder that is away for a while, or that its carrier is still filling, must not end the work. `found` says what is
- * wrong.
+ * wrong. 'over': a restore has made the copy the database, or a daemon has started.
  */
-async function tryRebuild(
-  folder: string,
-  work: string,
-): Promise<{ readonly rebuilt: Rebuilt | null; readonly found: string | null }> {
+async function tryRebuild({
+  folder,
+  work,
+  dataDir,
+  hadCopy,
+}: Following): Promise<{ readonly rebuilt: Rebuilt | null; readonly found: string | null } | 'over'> {
   try {
-    const rebuilt = await withCopy(work, () => rebuild(folder, work))
+    const isOver = (): boolean => (hadCopy && !hasCopy(work)) || isDataFolderHeld(dataDir)
+    const rebuilt = await withCopy(work, () => (isOver() ? 'over' : rebuild(folder, work)))
+    if (rebuilt === 'over') return rebuilt
     return {
       rebuilt,
       found: rebuilt.gap === null ? null : `the copy ends at segment ${rebuilt.number}: ${rebuilt.gap}`,

@@ -98,10 +98,10 @@ t.test(
     const { database, file } = await temporaryDatabase(t)
     const restored = await entryOf(database)
     const db = new SQLite(file)
-    t.equal(holdRestoredQueue(db), 1)
+    t.equal(holdRestoredQueue(db, 1000), 1)
     // A rule of the backup may have ended since, and its mail was sent then.
     db.exec(`update queue set held = 4, hold_rule = 'hr_1', waits_for = 'hold rule hr_1'`)
-    t.equal(holdRestoredQueue(db), 1)
+    t.equal(holdRestoredQueue(db, 1000), 1)
     t.equal(db.prepare('select hold_rule from queue').pluck().get(), null)
     db.close()
     t.match(await read(database, restored.id), { held: 1, waits_for: RESTORED })
@@ -114,6 +114,22 @@ t.test(
       releaseEntry(waiting.id, 0),
     ])
     t.match(await read(database, waiting.id), { held: 0, waits_for: 'mx.b.test' })
+  },
+)
+
+t.test(
+  'what was being attempted at the time of a backup is due as soon as a restore has held it, not at the end of its lease',
+  { skip: skipOnPostgres(fileOfSqlite) },
+  async (t) => {
+    const { database, file } = await temporaryDatabase(t)
+    const leased = await entryOf(database)
+    await database.commit([lease(leased, 9_000_000)])
+    const scheduled = await entryOf(database, 'y@b.test', { at: 7_000_000 })
+    const db = new SQLite(file)
+    t.equal(holdRestoredQueue(db, 1000), 2)
+    db.close()
+    t.match(await read(database, leased.id), { held: 1, leased: 0, next_attempt_at: 1000 })
+    t.match(await read(database, scheduled.id), { held: 1, next_attempt_at: 7_000_000 })
   },
 )
 

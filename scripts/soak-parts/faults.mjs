@@ -17,7 +17,7 @@ const storage = [
   /^(submission|receiving mail|housekeeping) failed$/,
   /^a request failed on our side$/,
   /^attempt failed on our side$/,
-  /cannot go on( now)?$/,
+  /cannot (go on|work|be worked on)( now)?$/,
   /^an (export|import) was interrupted$/,
   /^an attempt to deliver an event was interrupted$/,
   /^status\.json cannot be written$/,

@@ -33,8 +33,10 @@ export async function browseDashboard(run, { email, password, workspaceId }) {
     if (signedIn?.status === 201) {
       run.ledger.serve('sign-ins')
       const cookie = [signedIn.headers['set-cookie']].flat()[0].split(';')[0]
+      // A session that began before the clock was a day ahead has ended then.
+      const statuses = run.timeline.name() === 'clock +1 d' ? [200, 401] : [200]
       for (const page of pages)
-        check(run, 'dashboard', 'pages', await client.ask('GET', `/ui/api${page}`, undefined, { cookie }), [200])
+        check(run, 'dashboard', 'pages', await client.ask('GET', `/ui/api${page}`, undefined, { cookie }), statuses)
       await client.ask('DELETE', '/ui/api/session', undefined, { cookie })
     } else check(run, 'sign-in', 'sign-ins', signedIn, [])
     client.close()

@@ -7,11 +7,11 @@ const SECONDS = 1_000
 const absence = [
   /^the database (takes|does|is|has|cannot)/,
   /cannot be (read|written|stored|recorded|saved|processed|postponed|removed|acknowledged|checked|applied|marked)/,
-  /could not be (answered|recorded|stored|processed|written|released)/,
+  /could not be (answered|recorded|stored|processed|written|released|built)/,
   /^attempt failed on our side$/,
   /^(submission|receiving mail|housekeeping) failed$/,
   /^a request failed on our side$/,
-  /cannot (go on|work)( now)?$/,
+  /cannot (go on|work|be worked on|be found)( now)?$/,
   /^an (export|import) was interrupted$/,
 ]
 

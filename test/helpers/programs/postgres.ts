@@ -142,7 +142,7 @@ async function launch(
   { folder, isDurable = false, settings = [] }: PostgresOptions,
   port: number,
 ): Promise<ReturnType<typeof spawn>> {
-  const sized = ['shared_buffers=64MB', 'max_connections=200', `unix_socket_directories=${folder}`, `port=${port}`]
+  const sized = ['shared_buffers=64MB', 'max_connections=500', `unix_socket_directories=${folder}`, `port=${port}`]
   const all = ['listen_addresses=127.0.0.1', ...sized, ...(isDurable ? [] : unsafe), ...settings]
   const words = ['-D', join(folder, 'data'), ...all.flatMap((setting) => ['-c', setting])]
   const server = spawn(programOf('postgres'), words, {

@@ -37,6 +37,8 @@ const LAPSED = 'this node has written nothing for a while: it first looks at wha
 const PATIENCE = 1_900
 /** Milliseconds for which requests wait for a server that answers, but not to the batch before. */
 const LONG_PATIENCE = 5_000
+/** Looks at the clock while requests wait. However long the process is stopped between two of them, it counts as one part. */
+const PATIENCE_PARTS = 5
 /** Tries of a batch that the server ended because of locks, or whose connection was lost. */
 const MAX_TRIES = 5
 /** Requests of a batch that may fail until the others go one by one, so that many that fail cost no more than that. */
@@ -235,11 +237,18 @@ export class BatchWriter {
     }
   }
 
-  /** Refuses those that wait then, and who comes later, until the function is called that it returns. */
+  /**
+   * Refuses those that wait then, and who comes later, until the function is called that it returns. Time in which this
+   * process was stopped does not count, because it is no fault of the server.
+   */
   private refuseAfter(milliseconds: number, fault: StorageFault): () => void {
-    const patience = setTimeout(() => this.deps.onFault(this.refuse(fault)), milliseconds)
+    let left = PATIENCE_PARTS
+    const patience = setInterval(() => {
+      left -= 1
+      if (left === 0) this.deps.onFault(this.refuse(fault))
+    }, milliseconds / PATIENCE_PARTS)
     return () => {
-      clearTimeout(patience)
+      clearInterval(patience)
       if (this.fault === fault) this.fault = null
     }
   }

@@ -3,6 +3,7 @@
  *
  * Runs alone: it sets the engine of its process.
  */
+import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
@@ -238,6 +239,18 @@ t.test('commits wait a while behind one that the server does not end, and are re
   await slow
   await database.commit([insert('k4')])
   t.same(await listKeys(database), ['k1', 'k2', 'k4'])
+})
+
+t.test('the time in which the process was stopped is no delay of the server', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  await database.commit([insert('k1')])
+  const underWay = database.commit([{ sql: 'select pg_sleep(6)', parameters: [] }, insert('k2')])
+  await sleep(100)
+  const waiting = database.commit([insert('k3')])
+  const { pid } = process
+  spawn('sh', ['-c', `kill -STOP ${pid}; sleep 5.5; kill -CONT ${pid}`])
+  await Promise.all([underWay, waiting])
+  t.same(await listKeys(database), ['k1', 'k2', 'k3'])
 })
 
 t.test('the end of the daemon waits for no server', { skip }, async (t) => {

@@ -56,7 +56,9 @@ an MX host.
 |---|---|---|---|---|
 ${turns.join('\n')}
 
-Besides messages, the daemon served ${served}.
+Besides messages, the daemon served:
+
+- ${served.replaceAll(', ', '\n- ')}
 
 Error lines that a fault explains, and how often each was logged:
 

@@ -66,6 +66,13 @@ t.test('links of the service become ours, or are left out', async (t) => {
     replaceBodyLinks('<a href="%unsubscribe_url%">a</a> %mailing_list_unsubscribe_url% %tag_unsubscribe_email%.'),
     '<a href="{{unsubscribe_url}}">a</a> {{unsubscribe_url}} .',
   )
+  t.equal(replaceBodyLinks('%unsubscribe_email%'.repeat(5_000)), '')
+  for (const written of ['%unsubscribe_url%', '%tag_unsubscribe_email%']) {
+    t.match(await catchRefusal(() => replaceBodyLinks(written.repeat(5_001))), {
+      kind: 'invalid-parameter',
+      message: /more than 5000 links/,
+    })
+  }
   t.equal(removeFieldLinks('<https://a.test/u?a=1,2>, <%tag_unsubscribe_email%>'), '<https://a.test/u?a=1,2>')
   t.equal(removeFieldLinks('<https://a.test/u?a=1,2>'), '<https://a.test/u?a=1,2>')
   t.equal(removeFieldLinks('<mailto:%unsubscribe_email%?subject=u>, <%unsubscribe_url%>'), '')

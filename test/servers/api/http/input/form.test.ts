@@ -7,6 +7,7 @@ import {
   MAX_FORM_FIELD,
   MAX_FORM_FIELDS,
   MAX_FORM_FILES,
+  MAX_URLENCODED_FIELD,
   parseForms,
   readForm,
 } from '../../../../../src/servers/api/http/input/form.js'
@@ -87,6 +88,11 @@ t.test('parts are limited', async (t) => {
   const long = 'a'.repeat(MAX_FORM_FIELD)
   t.equal((await readForm(form(field('html', long)), type)).fields.get('html')?.[0]?.length, MAX_FORM_FIELD)
   await rejects(t, form(field('html', `${long}b`)), /^html: is longer than 8388608 bytes/)
+  const urlencoded = 'application/x-www-form-urlencoded'
+  const most = 'a'.repeat(MAX_URLENCODED_FIELD)
+  t.equal((await readForm(Buffer.from(`html=${most}`), urlencoded)).fields.get('html')?.[0]?.length, most.length)
+  const rule = /^html: is longer than 1048576 bytes: send the form as multipart/
+  await rejects(t, Buffer.from(`html=${most}b`), rule, urlencoded)
   await rejects(t, form(field('a'.repeat(300), 'b')), /longer than 256 characters/)
 })
 

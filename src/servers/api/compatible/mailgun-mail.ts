@@ -9,6 +9,7 @@ import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields
 import { LONG_BODY, type RequestedBody } from '../../../outbound/sending/message-content.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { RequestList } from '../emails/email-acceptance.js'
+import { MAX_RECIPIENTS } from '../emails/email-fields.js'
 import { type EmailRequest, emailRules } from '../emails/email-request.js'
 import { parseInput } from '../http/input/parse-input.js'
 import { isOwnField, mergeHeaders, toEmailRequest, toFiles, toTags } from './fields.js'
@@ -140,11 +141,11 @@ export class MailgunMail {
       const found = findCustomFieldFault(name, value)
       if (found !== null) return fault(`h:${name}`, found)
     }
-    const answered = replyTo === undefined ? null : mailgunAddresses.safeParse([replyTo])
-    if (answered?.success === false) return fault('h:Reply-To', 'must be mail addresses')
+    const answered = replyTo === undefined ? undefined : readReplyTo(replyTo)
+    if (answered instanceof Refusal) return answered
     const tags = this.buildTags(person)
     if (tags instanceof Refusal) return tags
-    return { subject, headers: Object.fromEntries(headers), reply_to: answered?.data, tags }
+    return { subject, headers: Object.fromEntries(headers), reply_to: answered, tags }
   }
 
   /** With a template, variables are values for it first of all: those that are too long to be tags are left out. */
@@ -205,6 +206,14 @@ function fillBody(text: PersonalText | undefined, person: Person | null): Reques
   if (text === undefined) return undefined
   const filled = fill(text, person)
   return filled.length > LONG_BODY ? Buffer.from(filled) : filled
+}
+
+/** Lists of emails have these addresses: a hundred emails with a thousand each would make an answer of 10 MB. */
+function readReplyTo(text: string): NamedAddress[] | Refusal {
+  const { success, data } = mailgunAddresses.safeParse([text])
+  if (!success) return fault('h:Reply-To', 'must be mail addresses')
+  if (data.length <= MAX_RECIPIENTS) return data
+  return fault('h:Reply-To', `has ${data.length} addresses, allowed: ${MAX_RECIPIENTS}`)
 }
 
 function isReplyTo(name: string): boolean {

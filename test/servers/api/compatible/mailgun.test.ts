@@ -241,6 +241,7 @@ t.test('errors are those of the library', async (t) => {
     [{ text: undefined }, /^text: is required/],
     [{ 'recipient-variables': 'no' }, /^recipient-variables: must be a JSON object/],
     [{ 'h:From': 'a@b.test' }, /^h:From: cannot be set here/],
+    [{ 'h:Reply-To': 'a@b.test,'.repeat(51) }, /^h:Reply-To: has 51 addresses, allowed: 50/],
     [{ 'v:a': 'a'.repeat(257) }, /^v:a: must have at most 256 characters/],
     [
       {
@@ -261,6 +262,9 @@ t.test('errors are those of the library', async (t) => {
     status: 400,
     details: /^h:X-A: must have at most/,
   })
+  const answers = { ...one, 'h:X-A': '', 'h:Reply-To': '%recipient.a%' }
+  const many = JSON.stringify({ 'nan@b.test': { a: 'a@b.test,'.repeat(51) }, 'bob@b.test': { a: 'a@b.test' } })
+  await failsWith(t, send({ ...answers, 'recipient-variables': many }), { status: 400, details: /^h:Reply-To: has 51/ })
   t.equal((await app.rows('select id from emails')).length, before, 'nothing was sent')
 })
 

@@ -42,7 +42,7 @@ export function parseContactColumns({ line, cells }: CsvRow): readonly ContactCo
   if (!kinds.includes('email')) {
     throw buildHeaderRefusal(
       line,
-      `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`,
+      `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}; name it so, or say with the field columns of the query what each column is`,
     )
   }
   if (isSuppressionList(cells)) throw buildHeaderRefusal(line, suppressionListRule)

@@ -7,7 +7,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { detectEncoding } from '../../base/platform/csv/encoding.js'
 import { addRefusedLines, type RefusedLine } from '../../base/platform/csv/refused-lines.js'
 import { type CsvDelimiter, CsvFault, type CsvRow, detectDelimiter, readCsvRows } from '../../base/platform/csv/rows.js'
-import { MAX_ROWS, refuseWorkbook, toFileRefusal } from '../../base/storage/db/csv-import.js'
+import { MAX_ROWS, refuseOtherFormats, toFileRefusal } from '../../base/storage/db/csv-import.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { AddressHint, ContactImportReport, ContactLayout } from '../../base/storage/tables/content-tables.js'
 import { addHints, createHintFinder, type FindHints } from './address-hints.js'
@@ -67,7 +67,7 @@ interface PreviewRequest {
 
 /** Rejects with a Refusal for a file that is not CSV. */
 export async function previewContacts(file: Buffer, request: PreviewRequest): Promise<ContactPreview> {
-  refuseWorkbook(file)
+  refuseOtherFormats(file)
   const encoding = request.layout.encoding ?? (await detectEncoding(file))
   const delimiter = request.layout.delimiter ?? detectDelimiter(file, encoding)
   const layout = { ...request.layout, delimiter, encoding }

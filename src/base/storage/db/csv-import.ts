@@ -61,7 +61,7 @@ interface CsvImportDeps<Report> {
 
 /** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
 export async function countRows<Columns>(file: Buffer, header: CsvHeader<Columns>): Promise<number> {
-  refuseWorkbook(file)
+  refuseOtherFormats(file)
   let count = 0
   let isEmpty = true
   try {
@@ -168,11 +168,19 @@ export function toFileRefusal({ line, message }: CsvFault): Refusal {
 /** The first bytes of workbooks: those of a ZIP archive, and those of older programs. */
 const workbookStarts = ['504b0304', 'd0cf11e0']
 
-/** Throws a Refusal that says what to do for a workbook of a spreadsheet program. */
-export function refuseWorkbook(file: Buffer): void {
-  if (!workbookStarts.includes(file.subarray(0, 4).toString('hex'))) return
-  const cure = 'save it as CSV (UTF-8) in the spreadsheet program, and upload that file'
-  throw new Refusal('invalid-parameter', `file: is a workbook such as .xlsx, and not CSV: ${cure}`, { field: 'file' })
+/** The start of an answer of a provider's API, perhaps after a byte order mark. */
+const jsonStart = /^(?:\xef\xbb\xbf)?\s*(?:\[\s*\{|\{\s*"|\[\s*\]\s*$)/
+
+/** Throws a Refusal that says what to do for a workbook of a spreadsheet program, and for JSON. */
+export function refuseOtherFormats(file: Buffer): void {
+  if (workbookStarts.includes(file.subarray(0, 4).toString('hex'))) {
+    const cure = 'save it as CSV (UTF-8) in the spreadsheet program, and upload that file'
+    throw new Refusal('invalid-parameter', `file: is a workbook such as .xlsx, and not CSV: ${cure}`, { field: 'file' })
+  }
+  if (jsonStart.test(file.toString('latin1', 0, 100))) {
+    const cure = 'convert it, for example with "jq -r ... | @csv", and upload that file'
+    throw new Refusal('invalid-parameter', `file: is JSON, and not CSV: ${cure}`, { field: 'file' })
+  }
 }
 
 function tooManyRowsRefusal(): Refusal {

@@ -92,7 +92,7 @@ t.test('a file that no import takes says what to do', async (t) => {
   const consent = await upload(app, `${id}/import/preview`, 'email,newsletter group\na@b.test,3\n')
   t.match(consent.json(), { problem: /seems to speak of consent/, columns: [{ field: 'email' }, { field: null }] })
   t.match((await upload(app, `${id}/import/preview`, 'name,x\nann,1\n')).json(), {
-    problem: /no column for the address/,
+    problem: /no column for the address.*with the field columns of the query/,
   })
   for (const path of [`${id}/import/preview`, `${id}/import`]) {
     for (const start of ['504b0304', 'd0cf11e0a1b11ae1']) {
@@ -100,8 +100,16 @@ t.test('a file that no import takes says what to do', async (t) => {
       t.equal(answer.status, 400)
       t.match(answer.json(), { error: { message: /\.xlsx.*save it as CSV/ } })
     }
+    for (const start of ['[{"email":"a@b.test"}]', '\uFEFF{\n  "items": []}', ' [ ]\n']) {
+      t.match(
+        (await upload(app, path, start)).json(),
+        { error: { message: /is JSON, and not CSV: convert it/ } },
+        start,
+      )
+    }
     t.equal((await upload(app, path, '')).status, 400)
   }
+  t.match((await upload(app, `${id}/import`, '[x],{a},email\n1,2,a@b.test\n')).json(), { added: 1 })
 })
 
 t.test('an import takes the fields that the request names', async (t) => {

@@ -16,6 +16,7 @@ import { planBatch, type RequestStatement } from './batch-plan.js'
 import type { Fence } from './fence.js'
 import { Lease } from './lease.js'
 import type { ManyRows } from './many-rows.js'
+import { rejectAfter, startPatience } from './patience.js'
 import type { Statement } from './pipeline-run.js'
 import type { PipelinedConnection } from './pipelined-connection.js'
 import { ConnectionLost, ServerError, UnsendableValue } from './server-errors.js'
@@ -37,8 +38,6 @@ const LAPSED = 'this node has written nothing for a while: it first looks at wha
 const PATIENCE = 1_900
 /** Milliseconds for which requests wait for a server that answers, but not to the batch before. */
 const LONG_PATIENCE = 5_000
-/** Looks at the clock while requests wait. However long the process is stopped between two of them, it counts as one part. */
-const PATIENCE_PARTS = 5
 /** Tries of a batch that the server ended because of locks, or whose connection was lost. */
 const MAX_TRIES = 5
 /** Requests of a batch that may fail until the others go one by one, so that many that fail cost no more than that. */
@@ -237,18 +236,11 @@ export class BatchWriter {
     }
   }
 
-  /**
-   * Refuses those that wait then, and who comes later, until the function is called that it returns. Time in which this
-   * process was stopped does not count, because it is no fault of the server.
-   */
+  /** Refuses those that wait then, and who comes later, until the function is called that it returns. */
   private refuseAfter(milliseconds: number, fault: StorageFault): () => void {
-    let left = PATIENCE_PARTS
-    const patience = setInterval(() => {
-      left -= 1
-      if (left === 0) this.deps.onFault(this.refuse(fault))
-    }, milliseconds / PATIENCE_PARTS)
+    const endPatience = startPatience(milliseconds, () => this.deps.onFault(this.refuse(fault)))
     return () => {
-      clearInterval(patience)
+      endPatience()
       if (this.fault === fault) this.fault = null
     }
   }
@@ -287,12 +279,6 @@ export class BatchWriter {
     this.deps.onTaken(error)
     return fault
   }
-}
-
-/** A promise that is settled by then stays as it is. */
-function rejectAfter(milliseconds: number, reject: (error: Error) => void): void {
-  const fault = new StorageFault('slow', `PostgreSQL has not answered within ${milliseconds / 1000} s`)
-  setTimeout(reject, milliseconds, fault).unref()
 }
 
 /** Gives the requests but the one at `failed`. */

@@ -28,6 +28,8 @@ const { values, positionals } = parseArgs({
 })
 const { version, commit, time, node, sqlite } = values
 const own = `posthorn@${version}`
+if (!sqlite)
+  throw new Error('--sqlite: the version of SQLite is missing; build.sh reads it in sqlite3.h of better-sqlite3')
 
 const known = JSON.parse(readFileSync(0, 'utf8'))
 const components = mergeSections(positionals.map((file) => readFileSync(file, 'utf8'))).map(describePackage)

@@ -1,6 +1,6 @@
 /** An operator and a running daemon: reloads, a host name of one label, and a disk that fills up, as the log shows them. */
 import { execFileSync } from 'node:child_process'
-import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
@@ -99,6 +99,26 @@ t.test('a daemon whose host name has one label starts, and warns if others reach
   t.same(local.log.filter(named), [], 'on loopback any name will do')
   local.signal('SIGTERM')
   await local.ended
+})
+
+t.test('check warns of a change of the host name that would change the zone to which customers point', async (t) => {
+  const named = (name: string, zone = ''): string => `[service]\nhostname = "${name}"\ndata_dir = "data"\n${zone}`
+  const where = createInstallation(t, 1)
+  const written = readFileSync(where.file, 'utf8').replace(/^\[service\]\n(?:(?!\[).*\n)*/m, '')
+  const write = (service: string): void => writeFileSync(where.file, `${service}\n${written}`)
+  write(named('mail.old.test'))
+  t.match(await runInProcess(where, 'check'), { status: 0, stderr: '' }, 'there was no daemon yet')
+  const daemon = await serve(t, where)
+  daemon.signal('SIGTERM')
+  await daemon.ended
+  t.match(await runInProcess(where, 'check'), { status: 0, stderr: '' })
+  write(named('mail.new.test'))
+  t.match(await runInProcess(where, 'check'), {
+    status: 0,
+    stderr: /warning: service\.zone: changes from "mail\.old\.test" to "mail\.new\.test".*set zone = "mail\.old\.test"/,
+  })
+  write(named('mail.new.test', 'zone = "mail.old.test"\n'))
+  t.match(await runInProcess(where, 'check'), { status: 0, stderr: '' })
 })
 
 /** A file system of its own, a little over the gigabyte that must be free. Null: it is not available here. */

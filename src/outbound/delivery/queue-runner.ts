@@ -239,7 +239,7 @@ export class QueueRunner {
     } catch (error) {
       this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not stored')
       if (this.abortController.signal.aborted || error instanceof StorageFault) return
-      await this.deps.commit([holdForOperator({ id, why: PARKED_REASON })]).catch(() => this.gate.pause())
+      await this.deps.commit([holdForOperator({ id, why: PARKED_REASON, at: turn.at })]).catch(() => this.gate.pause())
     }
   }
 

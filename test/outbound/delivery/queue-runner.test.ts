@@ -431,7 +431,7 @@ t.test('a scheduled email whose first attempt fails by a bug of ours waits like 
 })
 
 t.test('an outcome that hits a bug of ours holds its entry: the message may have arrived', async (t) => {
-  const { runner, add, row, errors, attempted } = await running(t, {
+  const { runner, add, row, errors, attempted, now } = await running(t, {
     settle: () => Promise.reject(new TypeError('a bug')),
   })
   await runner.start()
@@ -440,6 +440,7 @@ t.test('an outcome that hits a bug of ours holds its entry: the message may have
   t.equal(errors.length, 1)
   runner.wake()
   t.match(await row('odd@b.test'), { attempts: 1, leased: 0 })
+  t.ok(((await row('odd@b.test'))?.next_attempt_at ?? Number.POSITIVE_INFINITY) <= now(), 'a release sends it at once')
   await runner.stop(10)
   t.match(await row('odd@b.test'), { attempts: 1, held: 1 }, 'nor is it released as if nothing had been sent')
   t.same(attempted, ['odd@b.test'])

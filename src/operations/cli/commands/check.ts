@@ -11,6 +11,7 @@ import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { LoadedConfig } from '../../../base/config/load.js'
 import { formatProblems, type Problem } from '../../../base/config/problems.js'
+import { readPublishedSettings } from '../../../base/config/settings-in-force.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
 import { readAuthorities, readTlsFiles } from '../../../base/platform/tls-files.js'
@@ -70,7 +71,7 @@ interface Scope {
 
 async function checkConfiguration(loaded: LoadedConfig, scope: Scope): Promise<Verdict> {
   const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded, scope)
-  const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
+  const warnings = loaded.kind === 'problems' ? [] : [...loaded.warnings, ...findMovedZone(loaded.config.service)]
   const ok = problems.length === 0
   const user = currentUser()
   if (loaded.kind === 'problems' && loaded.isForbidden === true && !startedAsRoot) {
@@ -84,6 +85,14 @@ async function checkConfiguration(loaded: LoadedConfig, scope: Scope): Promise<V
     failed: !ok,
     warnings: warnings.map(({ key, message }) => `warning: ${key}: ${message}`),
   }
+}
+
+/** The zone follows the host name where the file does not set it, and with the zone all records of customers would change. */
+function findMovedZone({ zone, data_dir: dataDir }: SoundConfig['config']['service']): readonly Problem[] {
+  const before = readPublishedSettings(dataDir)?.values['service.zone']
+  if (typeof before !== 'string' || before === zone) return []
+  const message = `changes from "${before}" to "${zone}" at the next start, and the DNS records of all sending domains lead to the former one, so that their DKIM and SPF would fail; to keep them, set zone = "${before}" under [service]`
+  return [{ key: 'service.zone', message }]
 }
 
 function joinAnswers(configuration: Verdict, upgrade: Answer): Answer {

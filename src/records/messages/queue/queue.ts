@@ -156,11 +156,11 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
     .where('leased', '=', 1),
 )
 
-/** Holds an entry for the operator, because another attempt could send it again and again. */
-export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
+/** Holds an entry for the operator, because another attempt could send it again and again. A release makes it due at once. */
+export const holdForOperator = prepareWrite<{ id: string; why: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ held: HOLD.byOperator, leased: 0, last_response: slot('why') })
+    .set({ held: HOLD.byOperator, leased: 0, last_response: slot('why'), next_attempt_at: slot('at') })
     .where('id', '=', slot('id')),
 )
 

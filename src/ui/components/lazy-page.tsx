@@ -1,6 +1,6 @@
 /** A page whose code is loaded when the user opens it for the first time. */
 import type { ComponentType, VNode } from 'preact'
-import { loadCode } from '../api/load-code.ts'
+import { isServerReachable, loadCode } from '../api/load-code.ts'
 import { mayOperate, workspace } from '../api/session-state.ts'
 import { useLoad } from '../api/use-load.ts'
 import { Fault, Placeholder } from './loaded.tsx'
@@ -23,9 +23,11 @@ export function LazyPage({ route, params }: LazyPageProps): VNode {
   if (route.area === 'workspace' && workspace.value === null) return <NoWorkspacePage />
   if (data !== undefined) return <data.Content params={params} />
   if (error === null) return <Placeholder />
+  // The page has nothing yet that could be lost.
+  const retry = async (): Promise<void> => ((await isServerReachable()) ? location.reload() : reload())
   return (
     <Page title="This page is not loaded">
-      <Fault error={error} onRetry={reload} />
+      <Fault error={error} onRetry={() => void retry()} />
     </Page>
   )
 }

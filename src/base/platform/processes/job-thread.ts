@@ -1,6 +1,6 @@
 /**
- * A thread for jobs that would block the main thread: it starts with the first job, does one at a time in their order,
- * and ends when it had none for a while, which frees its memory.
+ * A thread for jobs that would block the main thread: it starts with the first job, does one at a time, and ends when it
+ * had none for a while, which frees its memory. The owners of jobs take turns, and the jobs of one keep their order.
  *
  * If it ends by itself, the job under way is rejected, since that may be the cause; the next starts another thread.
  */
@@ -22,8 +22,6 @@ interface PendingJob<Job, Result> {
   readonly transfer: readonly ArrayBuffer[]
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
-  /** Who has asked for it. Null if the owner's jobs have no bound. */
-  readonly owner: string | null
 }
 
 interface JobThreadOptions {
@@ -49,7 +47,8 @@ type JobAnswer<Result> = { readonly result: Result } | { readonly failure: strin
 
 export class JobThread<Job, Result> {
   private worker: Worker | null = null
-  private readonly pending: PendingJob<Job, Result>[] = []
+  /** The jobs that wait by owner, in the order of their turns. No queue is empty. */
+  private readonly pending = new Map<string | null, PendingJob<Job, Result>[]>()
   private underWay: PendingJob<Job, Result> | null = null
   private idle: NodeJS.Timeout | null = null
   private limit: NodeJS.Timeout | null = null
@@ -64,14 +63,17 @@ export class JobThread<Job, Result> {
 
   /** The number of jobs that are not done, with the one under way. */
   get waiting(): number {
-    return this.pending.length + (this.underWay === null ? 0 : 1)
+    const pending = [...this.pending.values()].reduce((count, { length }) => count + length, 0)
+    return pending + (this.underWay === null ? 0 : 1)
   }
 
-  /** Rejects at once if too many jobs of the owner wait. */
+  /** Rejects at once if too many jobs of the owner wait. Those without an owner count as one, and have no bound. */
   run(job: Job, transfer: readonly ArrayBuffer[] = [], owner: string | null = null): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.checkBound(owner)
-      this.pending.push({ job, transfer, resolve, reject, owner })
+      const queue = this.pending.get(owner) ?? []
+      this.checkBound(owner, queue.length)
+      queue.push({ job, transfer, resolve, reject })
+      this.pending.set(owner, queue)
       this.postNext()
     })
   }
@@ -89,16 +91,25 @@ export class JobThread<Job, Result> {
     if (worker !== null) await endWorker(worker)
   }
 
-  private checkBound(owner: string | null): void {
+  private checkBound(owner: string | null, waiting: number): void {
     const { bound } = this.options
-    if (owner === null || bound === undefined) return
-    const waiting = this.pending.reduce((count, job) => (job.owner === owner ? count + 1 : count), 0)
-    if (waiting >= bound.maxOfOwner) throw bound.buildRefusal()
+    if (owner !== null && bound !== undefined && waiting >= bound.maxOfOwner) throw bound.buildRefusal()
+  }
+
+  private takeNext(): PendingJob<Job, Result> | undefined {
+    const [first] = this.pending
+    if (first === undefined) return undefined
+    const [owner, queue] = first
+    const next = queue.shift()
+    this.pending.delete(owner)
+    // The owner moves to the end of the round.
+    if (queue.length > 0) this.pending.set(owner, queue)
+    return next
   }
 
   private postNext(): void {
     if (this.underWay !== null) return
-    const next = this.pending.shift()
+    const next = this.takeNext()
     if (next === undefined) this.endWhenIdle()
     else if (this.isStopped) next.reject(new Error('the thread is stopped'))
     else this.post(next)
@@ -181,7 +192,9 @@ export class JobThread<Job, Result> {
     this.endLimit()
     lost?.reject(cause instanceof JobTimedOut ? cause : new Error(`a job was not done: ${cause.message}`, { cause }))
     this.postNext()
-    if (this.isStopped) for (const { reject } of this.pending.splice(0)) reject(cause)
+    if (!this.isStopped) return
+    for (const { reject } of [...this.pending.values()].flat()) reject(cause)
+    this.pending.clear()
   }
 }
 

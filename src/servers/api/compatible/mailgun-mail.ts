@@ -35,6 +35,8 @@ const VARIABLES_FIELD = 'x-mailgun-variables'
 const checked: z.ZodType = z.custom<EmailRequest>().check(...emailRules)
 
 export class MailgunMail {
+  /** The email for all recipients. Null if each recipient gets one. */
+  readonly single: EmailRequest | null
   private readonly subject: PersonalText
   private readonly bodies: { readonly html: PersonalText | undefined; readonly text: PersonalText | undefined }
   private readonly headers: readonly (readonly [name: string, value: PersonalText])[]
@@ -61,18 +63,11 @@ export class MailgunMail {
     const first = this.build(this.persons?.[0] ?? null, null)
     if (first instanceof Refusal) throw first
     parseInput(checked, first)
+    this.single = this.persons === null ? first : null
   }
 
   get length(): number {
     return this.persons?.length ?? 1
-  }
-
-  /** The email for all recipients. Null if each recipient gets one. */
-  get single(): EmailRequest | null {
-    if (this.persons !== null) return null
-    const email = this.build(null, null)
-    if (email instanceof Refusal) throw email
-    return email
   }
 
   get isTest(): boolean {

@@ -25,6 +25,7 @@ import { nameOfLargeBody } from '../bodies/large-bodies.js'
 import { Connections } from '../http/context/connections.js'
 import { KeyIdentities } from '../http/context/request-identity.js'
 import { BodyThread } from '../http/input/body-thread.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { bodyPace } from '../http/input/read-body.js'
 import { LargeAnswers } from '../http/output/large-answer.js'
 import { AnswerSender } from '../http/output/send-answer.js'
@@ -38,8 +39,8 @@ import { Validations } from '../http/server/validations.js'
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request may be evicted. */
 const EVICTABLE_AFTER = 10_000
-/** Bytes of request bodies in memory, in total and per workspace. */
-const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
+/** Bytes of the bodies of one owner in memory: one of the largest, and small ones beside it. Others have 1 MB left. */
+const BODY_SHARE = MAX_BODY + MB
 /** Bytes of large answers in memory, milliseconds after which they go to files, and the client's minimum pace. */
 const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
 /** Bytes of large answers that are not read yet, files included. */
@@ -148,7 +149,7 @@ function buildApp(deps: RestApiDeps, { connections, isProxy, lines, spool, bodie
     keys: new KeyIdentities(apiKeyCache, limits, isProxy, clock),
     readiness: new Readiness(hasDiskSpace, probe, clock, () => database.node.state() !== 'working'),
     accessLog: new AccessLog(log, lines, clock),
-    memory: limits.shareByOwner(new MemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
+    memory: limits.shareByOwner(deps.memory.requests, BODY_SHARE),
     pace: bodyPace,
     bodies: { nameOf: nameOfLargeBody, thread: bodies },
     onRequest: deps.observers?.onRequest,

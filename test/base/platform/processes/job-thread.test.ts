@@ -54,6 +54,17 @@ t.test('so many jobs of one owner may wait, and others are not concerned', async
   t.equal(await thread.run({ say: 'again' }, [], 'a'), 'again')
 })
 
+t.test('the owners of jobs take turns', async (t) => {
+  const thread = new JobThread<Job, string>(file)
+  t.teardown(() => thread.stop())
+  const done: string[] = []
+  const jobs = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (say) => {
+    done.push(await thread.run({ say }, [], say.slice(0, 1)))
+  })
+  await Promise.all(jobs)
+  t.same(done, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2'], 'the first is under way when the others come')
+})
+
 t.test('after the stop no job is done', async (t) => {
   const thread = new JobThread<Job, string>(file)
   const late = t.rejects(thread.run({ say: 'a' }), /not done|stopped/)

@@ -33,6 +33,7 @@ import { PageServer, type Pages } from './page-server.js'
 import { type Policies, sendPolicy } from './policy-file.js'
 import { InputReader, type LargeBodies } from './read-input.js'
 import type { Readiness } from './readiness.js'
+import { RequestTurns } from './request-turns.js'
 import { RouteRunner } from './route-runner.js'
 import { type Endpoint, RouteTable } from './route-table.js'
 import type { SessionIdentities } from './session-identity.js'
@@ -123,7 +124,8 @@ export class ApiApp {
   serve({ routes, readDocument, pages, browser, compatible = noCompatible }: Served): void {
     const { keys, sender, memory, pace, bodies, clock, policies } = this.parts
     this.sessions = browser?.sessions ?? null
-    const runner = new RouteRunner(keys, this.sessions, new InputReader(memory, pace, bodies), sender, clock)
+    const input = new InputReader(memory, pace, bodies, new RequestTurns())
+    const runner = new RouteRunner(keys, this.sessions, input, sender, clock)
     const endpointOf = (route: Route): Endpoint => {
       return { methods: [route.method], path: route.path, run: (ctx) => runner.run(ctx, route) }
     }

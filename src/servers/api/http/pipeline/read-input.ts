@@ -2,7 +2,8 @@
  * Reads the input of a request as its route declares it: the query, and a JSON body, a file, or another body.
  *
  * A route without a body schema ignores the body; one without a query schema accepts no query. Bytes of a JSON body are
- * parsed here if they are few, on the thread of `body-thread` if they are many.
+ * parsed here if they are few, on the thread of `body-thread` if they are many. When the bytes are complete, a request
+ * waits for the turn of its owner, and then goes on to its answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parse as parseQuery } from 'node:querystring'
@@ -17,6 +18,7 @@ import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
 import { openUpload } from '../input/upload.js'
 import { DEFAULT_BODY, type RawBody, type Route } from '../route/route.js'
+import type { RequestTurns } from './request-turns.js'
 
 /** Parses bodies of more than `DEFAULT_BODY` bytes. */
 export interface LargeBodies {
@@ -47,6 +49,7 @@ export class InputReader {
     private readonly memory: MemoryShares,
     private readonly pace: BodyPace,
     private readonly large: LargeBodies,
+    private readonly turns: RequestTurns,
   ) {}
 
   /**
@@ -62,6 +65,7 @@ export class InputReader {
     const { body, file, raw, readBody } = route
     const given = ignoresQuery(route) ? null : parseQueryString(req.url ?? '')
     if (body !== null) return this.readJson({ req, res }, route, body, owner, given)
+    if (raw === null) await this.turns.take(owner)
     const query = ignoresQuery(route) ? undefined : parseRouteQuery(route.query, given)
     if (file !== null) {
       const upload = await openUpload(req, res, { limit: file.limit, pace: this.pace, reauthorize })
@@ -81,6 +85,7 @@ export class InputReader {
     if (!types.includes(mediaTypeOf(req))) throw mediaTypeRefusal(req, types)
     const { raw, release } = await readWholeBody(req, res, this.memory.forOwner(owner), this.pace, limit)
     try {
+      await this.turns.take(owner)
       const { body, parts } = await parse(raw, req.headers['content-type'] ?? '')
       const fingerprint = hasKey(req) ? await fingerprintInSteps([path, ...parts]) : null
       return { body, fingerprint: () => requireFingerprint(fingerprint), release }
@@ -99,11 +104,13 @@ export class InputReader {
   ): Promise<ReadInput> {
     const { raw, isAbsent, release } = await readJsonBytes(req, res, this.memory.forOwner(owner), this.pace, maxBody)
     try {
+      await this.turns.take(owner)
       const parsed = parseRouteQuery(query, given)
       const name = raw.length > DEFAULT_BODY ? this.large.nameOf(schema) : null
       if (name !== null) {
         const fingerprintLabel = hasKey(req) ? path : null
         const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel }, owner)
+        await this.turns.take(owner)
         return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
       }
       // Some clients name the type of a body that they leave out.

@@ -5,7 +5,7 @@
 // choosing the next entry. They are of one recipient domain, or of many that share that host. The measured figure is
 // CPU time, which other programs of the machine disturb least.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient } from '../lib/https-client.mjs'
+import { answering, createClient } from '../lib/https-client.mjs'
 import { listening, residentMegabytes, watchTree } from '../lib/processes.mjs'
 import { median } from '../lib/statistics.mjs'
 import { source, startSink } from './load.mjs'
@@ -99,11 +99,8 @@ async function timeRestarts(server, signal) {
 async function timeDoors({ port, api }) {
   const begun = performance.now()
   const client = createClient(api)
-  const answering = async () => {
-    while ((await client.ask('GET', '/healthz'))?.status !== 200) await sleep(10)
-  }
   const time = (opened) => opened.then(() => performance.now() - begun)
-  const [smtp, https] = await Promise.all([time(listening(port)), time(answering())])
+  const [smtp, https] = await Promise.all([time(listening(port)), time(answering(client))])
   client.close()
   return { smtp, https }
 }

@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
 import { startCounting } from '../lib/counting-process.mjs'
-import { createClient } from '../lib/https-client.mjs'
+import { answering, createClient } from '../lib/https-client.mjs'
 import { freePort, residentMegabytes, watchTree } from '../lib/processes.mjs'
 import { compare } from './compare.mjs'
 import { source, startSink } from './load.mjs'
@@ -120,8 +120,8 @@ function storeBacklog(database, workspaceId, url, events) {
       insert.run(`evt_${email}`, workspaceId, 'email.delivered', email, data.to, now, JSON.stringify(data))
     }
     db.prepare(
-      `insert into webhooks (id, workspace_id, url, events, enabled, secret, event_cursor, created_at, updated_at)
-       values (?, ?, ?, ?, 1, ?, 0, ?, ?)`,
+      `insert into webhooks (id, workspace_id, url, events, format, content, enabled, secret, event_cursor, created_at, updated_at)
+       values (?, ?, ?, ?, 'posthorn', 'none', 1, ?, 0, ?, ?)`,
     ).run(`wh_${uuid(0)}`, workspaceId, url, JSON.stringify(TYPES), `whsec_${'A'.repeat(43)}=`, now, now)
   })()
   db.close()
@@ -129,6 +129,8 @@ function storeBacklog(database, workspaceId, url, events) {
 
 async function subscribe(api, url) {
   const client = createClient(api)
+  // The listener is open before the daemon answers.
+  await answering(client)
   await client.demand('POST', '/v1/webhooks', { url, events: TYPES })
   client.close()
 }

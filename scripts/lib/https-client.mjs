@@ -38,6 +38,11 @@ export function createClient({ port, key, headers = {}, sockets = 2, wait = MAX_
   return { ask, demand, close: () => agent.destroy() }
 }
 
+/** Resolves when the daemon of the client answers requests. */
+export async function answering(client) {
+  while ((await client.ask('GET', '/healthz'))?.status !== 200) await sleep(10)
+}
+
 /** Whether a status is a temporary refusal. */
 export function isTemporary(status) {
   return status === 429 || status === 503

@@ -24,7 +24,7 @@ export interface SentMail {
 
 export class PosthornTransport {
   readonly name = 'Posthorn'
-  readonly version = '0.1.0'
+  readonly version = '1.0.0'
   private readonly connection: Connection
 
   constructor(options: ConnectionOptions) {

@@ -668,8 +668,9 @@ t.test('an entry of another node is attempted when it has come to this one, and 
   t.match(await row('theirs@c.test'), { leased: 1 }, 'the lease of another node is none that a crash has left here')
   await database.commit([{ sql: 'update queue set leased = 0, node = ?', parameters: [database.node.name] }])
   runner.lookAgain()
-  await waitUntil('theirs arrives', async () => (await status('theirs@b.test')) === 'delivered')
+  await waitUntil('both are attempted', () => attempted.length === 3)
   t.match(attempted, ['ours@b.test', /theirs/, /theirs/])
+  await waitUntil('theirs arrives', async () => (await status('theirs@b.test')) === 'delivered')
 })
 
 t.test('an entry that another node takes over before its lease is left to it', async (t) => {

@@ -3,6 +3,8 @@
  * waits may be bounded too, in all and of each owner. An owner of whom nothing waits may always add a piece.
  */
 
+import { OwnerQueue } from './owner-queue.js'
+
 interface OwnerTurnsOptions {
   /** Pieces under way of all owners together. */
   readonly together: number
@@ -20,9 +22,8 @@ interface WaitingLimits {
 
 export class OwnerTurns {
   private readonly active = new Set<string>()
-  /** The waiting pieces by owner, in the order of their turns. No queue is empty. */
-  private readonly queues = new Map<string, (() => void)[]>()
-  private waitingCount = 0
+  /** What begins each waiting piece. */
+  private readonly waiting = new OwnerQueue<() => void>()
 
   constructor(private readonly options: OwnerTurnsOptions) {}
 
@@ -39,18 +40,15 @@ export class OwnerTurns {
   /** Resolves when the owner has a turn, to what ends it. Throws at once if too much waits. */
   take(owner: string): Promise<() => void> {
     const { waiting } = this.options
-    const queue = this.queues.get(owner) ?? []
-    if (waiting !== undefined && this.isTooMuch(queue.length, waiting)) throw waiting.buildRefusal()
+    if (waiting !== undefined && this.isTooMuch(this.waiting.countOf(owner), waiting)) throw waiting.buildRefusal()
     return new Promise((resolve) => {
-      queue.push(() => resolve(() => this.end(owner)))
-      this.queues.set(owner, queue)
-      this.waitingCount += 1
+      this.waiting.add(owner, () => resolve(() => this.end(owner)))
       this.startNext()
     })
   }
 
   private isTooMuch(ofOwner: number, { maxWaiting, maxWaitingOfOwner }: WaitingLimits): boolean {
-    return ofOwner >= maxWaitingOfOwner || (ofOwner > 0 && this.waitingCount >= maxWaiting)
+    return ofOwner >= maxWaitingOfOwner || (ofOwner > 0 && this.waiting.size >= maxWaiting)
   }
 
   private end(owner: string): void {
@@ -59,16 +57,11 @@ export class OwnerTurns {
   }
 
   private startNext(): void {
-    for (const [owner, queue] of [...this.queues]) {
-      if (this.active.size >= this.options.together) return
-      const next = this.active.has(owner) ? undefined : queue.shift()
-      if (next === undefined) continue
-      this.queues.delete(owner)
-      // The owner moves to the end of the round.
-      if (queue.length > 0) this.queues.set(owner, queue)
-      this.waitingCount -= 1
-      this.active.add(owner)
-      next()
+    while (this.active.size < this.options.together) {
+      const next = this.waiting.takeNext((owner) => !this.active.has(owner))
+      if (next === undefined) return
+      this.active.add(next.owner)
+      next.item()
     }
   }
 }

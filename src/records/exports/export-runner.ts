@@ -10,6 +10,7 @@
  */
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
+import { OwnerQueue } from '../../base/platform/owner-queue.js'
 import type { DatabasePlace, Store } from '../../base/storage/db/database.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
@@ -53,8 +54,7 @@ type TurnEnd = 'ended' | 'put-back' | 'fault'
 export class ExportRunner {
   private stopController = new AbortController()
   private isStarted = false
-  /** The owners in the order of their turns. */
-  private readonly waiting = new Map<string, ExportRef[]>()
+  private readonly waiting = new OwnerQueue<ExportRef>()
   /** The exports that are written, wait, or are tried again. */
   private readonly known = new Set<string>()
   /** The number of faults of each export that is tried again. */
@@ -104,9 +104,7 @@ export class ExportRunner {
 
   /** Counts the exports that are written or wait. */
   countUnderWay(): number {
-    let count = (this.current === null ? 0 : 1) + this.timers.size
-    for (const { length } of this.waiting.values()) count += length
-    return count
+    return (this.current === null ? 0 : 1) + this.timers.size + this.waiting.size
   }
 
   async stop(): Promise<void> {
@@ -130,10 +128,7 @@ export class ExportRunner {
   private enqueue(ref: ExportRef): void {
     if (this.known.has(ref.id)) return
     this.known.add(ref.id)
-    const owner = this.ownerOf(ref)
-    const list = this.waiting.get(owner) ?? []
-    list.push(ref)
-    this.waiting.set(owner, list)
+    this.waiting.add(this.ownerOf(ref), ref)
   }
 
   private ownerOf({ workspaceId }: ExportRef): string {
@@ -142,7 +137,7 @@ export class ExportRunner {
 
   private startNext(): void {
     if (this.current !== null || this.stopController.signal.aborted) return
-    const ref = this.takeNext()
+    const ref = this.waiting.takeNext()?.item
     if (ref === undefined) return
     const controller = new AbortController()
     this.current = { ref, controller }
@@ -154,20 +149,6 @@ export class ExportRunner {
       else this.faults.delete(ref.id)
       this.startNext()
     })
-  }
-
-  /** Takes the next export of the owner whose turn it is. That owner is the last one then. */
-  private takeNext(): ExportRef | undefined {
-    for (const [owner, [ref, ...others]] of this.waiting) {
-      this.waiting.delete(owner)
-      if (others.length > 0) this.waiting.set(owner, others)
-      return ref
-    }
-    return undefined
-  }
-
-  private hasOthersWaiting(ref: ExportRef): boolean {
-    return this.waiting.size > (this.waiting.has(this.ownerOf(ref)) ? 1 : 0)
   }
 
   private retryLater(ref: ExportRef): void {
@@ -220,7 +201,7 @@ export class ExportRunner {
     if (!hasRoom()) return false
     const isStored = await tryCommit(commit([...storePiece(ref, piece), advanceExport({ ...ref, ...piece.progress })]))
     this.faults.delete(ref.id)
-    return isStored && (performance.now() - begun < turn || !this.hasOthersWaiting(ref))
+    return isStored && (performance.now() - begun < turn || !this.waiting.hasOthersThan(this.ownerOf(ref)))
   }
 
   private async complete(ref: ExportRef, end: EndReport): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * Runs imports after their requests: a few at once, one of each owner of workspaces, in the order of the requests.
+ * Runs imports after their requests: a few at once, one of each owner of workspaces. Owners take turns, and the imports
+ * of one run in the order of the requests.
  *
  * If a stop or a crash cuts off an import, it resumes at the next start after the last batch on disk. While the
  * database takes no writes, the runner tries the import again. After any other fault of ours it tries the import
@@ -9,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
 import { timeOfUuid } from '../../base/platform/ids.js'
 import type { Log } from '../../base/platform/log.js'
+import { OwnerQueue } from '../../base/platform/owner-queue.js'
 import { HOUR } from '../../base/platform/time-units.js'
 import type { NodeState } from '../../base/storage/db/node-state.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
@@ -39,8 +41,7 @@ export class ImportRunner {
   private isStarted = false
   /** The imports that run or wait. */
   private readonly known = new Set<string>()
-  /** Imports by owner, in the order of their turns. The imports of a list wait in order. */
-  private readonly waiting = new Map<string, ImportRef[]>()
+  private readonly waiting = new OwnerQueue<ImportRef>()
   private readonly running = new Map<string, Promise<void>>()
 
   constructor(private readonly deps: RunnerDeps) {}
@@ -104,17 +105,14 @@ export class ImportRunner {
     if (this.known.has(importRef.id)) return
     this.known.add(importRef.id)
     const owner = this.deps.ownerOf?.(importRef.workspaceId) ?? importRef.workspaceId
-    const list = this.waiting.get(owner) ?? []
-    list.push(importRef)
-    this.waiting.set(owner, list)
+    this.waiting.add(owner, importRef)
   }
 
   private startNext(): void {
-    for (const [owner, list] of this.waiting) {
-      if (this.running.size >= MAX_RUNNING || this.stopController.signal.aborted) return
-      const importRef = this.running.has(owner) ? undefined : list.shift()
-      if (list.length === 0) this.waiting.delete(owner)
-      if (importRef === undefined) continue
+    while (this.running.size < MAX_RUNNING && !this.stopController.signal.aborted) {
+      const next = this.waiting.takeNext((owner) => !this.running.has(owner))
+      if (next === undefined) return
+      const { owner, item: importRef } = next
       const run = runToEnd(this.deps, importRef, this.stopController.signal).finally(() => {
         this.running.delete(owner)
         this.known.delete(importRef.id)

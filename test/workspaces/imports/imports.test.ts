@@ -61,8 +61,12 @@ function runnerOf(
   return Object.assign(runner, { errors })
 }
 
-const startImport = (database: Database, options: ImportOptions, count: number): Promise<ImportRef> =>
-  beginImport(database, { workspaceId: 'ws_1', options, file: lines(count), total: count }, 1_000)
+const startImport = (
+  database: Database,
+  options: ImportOptions,
+  count: number,
+  workspaceId = 'ws_1',
+): Promise<ImportRef> => beginImport(database, { workspaceId, options, file: lines(count), total: count }, 1_000)
 
 const over = (database: Pick<Database, 'read'>, place: ImportRef): Promise<ImportRow> =>
   waitUntil('the import is over', async () =>
@@ -182,6 +186,25 @@ t.test('the running imports of a workspace are limited, and run one after the ot
   t.equal(await count(database, 'imports'), MAX_PENDING_IMPORTS, 'not yet')
   await removeExpiredImports(database, 5_001 + IMPORT_LIFETIME)
   t.equal(await count(database, 'imports'), 0)
+})
+
+t.test('owners take turns: three with many imports delay another one by an import each', async (t) => {
+  const { database } = await createDatabase(t)
+  await database.commit(['ws_2', 'ws_3', 'ws_4'].map(workspace))
+  const places: ImportRef[] = []
+  const begun = new Set<ImportRef>()
+  const read: Database['read'] = (query, parameters) => {
+    // The runner reads the record of an import first.
+    for (const place of places) if (parameters.includes(place.id)) begun.add(place)
+    return database.read(query, parameters)
+  }
+  const runner = runnerOf(t, { read }, database.commit)
+  await runner.start()
+  for (const id of [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]) places.push(await startImport(database, suppressions, 3, `ws_${id}`))
+  for (const place of places) runner.begin(place)
+  for (const place of places) await over(database, place)
+  const place = [...begun].findIndex(({ workspaceId }) => workspaceId === 'ws_4')
+  t.equal(place, 6, 'behind the three that ran and one more of each')
 })
 
 t.test('closing a workspace ends its imports at once, without a row after it or anything left', async (t) => {

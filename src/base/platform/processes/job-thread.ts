@@ -6,6 +6,7 @@
  */
 import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads'
 import { errorMessageOf } from '../errors.js'
+import { OwnerQueue } from '../owner-queue.js'
 import { busyTimeOf } from '../thread-load.js'
 import { threadOptions } from './thread-options.js'
 
@@ -47,8 +48,7 @@ type JobAnswer<Result> = { readonly result: Result } | { readonly failure: strin
 
 export class JobThread<Job, Result> {
   private worker: Worker | null = null
-  /** The jobs that wait by owner, in the order of their turns. No queue is empty. */
-  private readonly pending = new Map<string | null, PendingJob<Job, Result>[]>()
+  private readonly pending = new OwnerQueue<PendingJob<Job, Result>, string | null>()
   private underWay: PendingJob<Job, Result> | null = null
   private idle: NodeJS.Timeout | null = null
   private limit: NodeJS.Timeout | null = null
@@ -63,17 +63,14 @@ export class JobThread<Job, Result> {
 
   /** The number of jobs that are not done, with the one under way. */
   get waiting(): number {
-    const pending = [...this.pending.values()].reduce((count, { length }) => count + length, 0)
-    return pending + (this.underWay === null ? 0 : 1)
+    return this.pending.size + (this.underWay === null ? 0 : 1)
   }
 
   /** Rejects at once if too many jobs of the owner wait. Those without an owner count as one, and have no bound. */
   run(job: Job, transfer: readonly ArrayBuffer[] = [], owner: string | null = null): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const queue = this.pending.get(owner) ?? []
-      this.checkBound(owner, queue.length)
-      queue.push({ job, transfer, resolve, reject })
-      this.pending.set(owner, queue)
+      this.checkBound(owner)
+      this.pending.add(owner, { job, transfer, resolve, reject })
       this.postNext()
     })
   }
@@ -91,25 +88,15 @@ export class JobThread<Job, Result> {
     if (worker !== null) await endWorker(worker)
   }
 
-  private checkBound(owner: string | null, waiting: number): void {
+  private checkBound(owner: string | null): void {
     const { bound } = this.options
-    if (owner !== null && bound !== undefined && waiting >= bound.maxOfOwner) throw bound.buildRefusal()
-  }
-
-  private takeNext(): PendingJob<Job, Result> | undefined {
-    const [first] = this.pending
-    if (first === undefined) return undefined
-    const [owner, queue] = first
-    const next = queue.shift()
-    this.pending.delete(owner)
-    // The owner moves to the end of the round.
-    if (queue.length > 0) this.pending.set(owner, queue)
-    return next
+    if (owner === null || bound === undefined) return
+    if (this.pending.countOf(owner) >= bound.maxOfOwner) throw bound.buildRefusal()
   }
 
   private postNext(): void {
     if (this.underWay !== null) return
-    const next = this.takeNext()
+    const next = this.pending.takeNext()?.item
     if (next === undefined) this.endWhenIdle()
     else if (this.isStopped) next.reject(new Error('the thread is stopped'))
     else this.post(next)
@@ -193,8 +180,7 @@ export class JobThread<Job, Result> {
     lost?.reject(cause instanceof JobTimedOut ? cause : new Error(`a job was not done: ${cause.message}`, { cause }))
     this.postNext()
     if (!this.isStopped) return
-    for (const { reject } of [...this.pending.values()].flat()) reject(cause)
-    this.pending.clear()
+    for (const { reject } of this.pending.clear()) reject(cause)
   }
 }
 

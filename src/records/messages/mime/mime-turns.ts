@@ -9,6 +9,7 @@
  * answered, so that it need not wait for this process between two messages.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
+import { OwnerQueue } from '../../../base/platform/owner-queue.js'
 
 interface Job<Process> {
   /** Settles the promise of its caller. Resolves to false if the process ended; the job must then run again, alone. */
@@ -39,9 +40,7 @@ const MAX_SMALL_JOBS = 4
 export class MimeTurns<Process> {
   private readonly idleProcesses: Process[]
   private readonly turns = new Set<Turn<Process>>()
-  /** The waiting jobs by owner, in the order of their turns. No queue is empty. */
-  private readonly queues = new Map<string, Job<Process>[]>()
-  private waitingCount = 0
+  private readonly waiting = new OwnerQueue<Job<Process>>()
   private isClosed = false
 
   constructor(
@@ -53,23 +52,18 @@ export class MimeTurns<Process> {
 
   /** Throws a Refusal if too many messages wait. */
   add(owner: string, job: Job<Process>): void {
-    const queue = this.queues.get(owner) ?? []
+    const ofOwner = this.waiting.countOf(owner)
     if (this.isClosed) throw buildBusy()
-    if (queue.length >= this.limits.maxWaitingPerWorkspace) throw buildTooManyWaiting(queue.length)
-    if (queue.length > 0 && this.waitingCount >= this.limits.maxWaiting) throw buildBusy()
-    queue.push(job)
-    this.queues.set(owner, queue)
-    this.waitingCount += 1
+    if (ofOwner >= this.limits.maxWaitingPerWorkspace) throw buildTooManyWaiting(ofOwner)
+    if (ofOwner > 0 && this.waiting.size >= this.limits.maxWaiting) throw buildBusy()
+    this.waiting.add(owner, job)
     this.startJobs()
   }
 
   /** Rejects all waiting and all later jobs. */
   close(): void {
     this.isClosed = true
-    const left = [...this.queues.values()].flat()
-    this.queues.clear()
-    this.waitingCount = 0
-    for (const { reject } of left) reject(buildBusy())
+    for (const { reject } of this.waiting.clear()) reject(buildBusy())
   }
 
   private startJobs(): void {
@@ -79,9 +73,9 @@ export class MimeTurns<Process> {
 
   private startTurn(): boolean {
     const [process] = this.idleProcesses
-    const owner = process === undefined ? undefined : this.nextOwner()
-    const job = owner === undefined ? undefined : this.takeJob(owner)
-    if (process === undefined || owner === undefined || job === undefined) return false
+    const next = process === undefined ? undefined : this.waiting.takeNext((owner) => this.mayStart(owner))
+    if (process === undefined || next === undefined) return false
+    const { owner, item: job } = next
     this.idleProcesses.shift()
     const turn = { process, owner, jobs: 0, isOpen: job.isSmall }
     this.turns.add(turn)
@@ -91,32 +85,16 @@ export class MimeTurns<Process> {
 
   private addToTurn(turn: Turn<Process>): boolean {
     const { owner, jobs, isOpen } = turn
-    if (!isOpen || jobs >= MAX_SMALL_JOBS || this.queues.size !== 1) return false
-    if (this.queues.get(owner)?.[0]?.isSmall !== true) return false
-    const job = this.takeJob(owner)
+    if (!isOpen || jobs >= MAX_SMALL_JOBS || this.waiting.hasOthersThan(owner)) return false
+    const job = this.waiting.peek(owner)?.isSmall === true ? this.waiting.take(owner) : undefined
     if (job === undefined) return false
     void this.runJob(turn, job)
     return true
   }
 
-  private nextOwner(): string | undefined {
-    for (const owner of this.queues.keys()) if (this.mayStart(owner)) return owner
-    return undefined
-  }
-
   private mayStart(owner: string): boolean {
     const own = [...this.turns].filter((turn) => turn.owner === owner)
     return own.length < Math.max(this.processes.length - 1, 1)
-  }
-
-  /** Takes the owner's oldest job. The owner then moves to the end of the round. */
-  private takeJob(owner: string): Job<Process> | undefined {
-    const queue = this.queues.get(owner) ?? []
-    const job = queue.shift()
-    this.queues.delete(owner)
-    if (queue.length > 0) this.queues.set(owner, queue)
-    this.waitingCount -= 1
-    return job
   }
 
   private async runJob(turn: Turn<Process>, job: Job<Process>): Promise<void> {
@@ -143,9 +121,7 @@ export class MimeTurns<Process> {
       job.reject(buildBusy())
       return
     }
-    const { owner } = turn
-    this.queues.set(owner, [{ ...job, isSmall: false }, ...(this.queues.get(owner) ?? [])])
-    this.waitingCount += 1
+    this.waiting.putBack(turn.owner, { ...job, isSmall: false })
   }
 }
 

@@ -6,12 +6,14 @@
  * promises run before the next one begins, and their time counts too.
  */
 
+import { OwnerQueue } from '../../../../base/platform/owner-queue.js'
+
 /** Milliseconds of a turn in which requests may begin. Several then write in one commit. */
 const TURN_TIME = 5
 
 export class RequestTurns {
-  /** The waiting requests by owner, in the order of their turns. No queue is empty. */
-  private readonly queues = new Map<string, (() => void)[]>()
+  /** What begins each waiting request. */
+  private readonly waiting = new OwnerQueue<() => void>()
   /** When this turn of the event loop began its first request. Null before. */
   private turnBegan: number | null = null
 
@@ -21,9 +23,7 @@ export class RequestTurns {
   /** Resolves when the owner's request may go on. */
   take(owner: string): Promise<void> {
     return new Promise((resolve) => {
-      const queue = this.queues.get(owner)
-      if (queue === undefined) this.queues.set(owner, [resolve])
-      else queue.push(resolve)
+      this.waiting.add(owner, resolve)
       setImmediate(() => this.admit())
     })
   }
@@ -31,7 +31,7 @@ export class RequestTurns {
   /** Runs once for each waiting request, or again in the next turn. */
   private admit(): void {
     this.turnBegan ??= this.beginTurn()
-    if (this.now() - this.turnBegan < TURN_TIME) this.startNext()
+    if (this.now() - this.turnBegan < TURN_TIME) this.waiting.takeNext()?.item()
     else setImmediate(() => this.admit())
   }
 
@@ -41,16 +41,5 @@ export class RequestTurns {
       this.turnBegan = null
     })
     return this.now()
-  }
-
-  private startNext(): void {
-    const [first] = this.queues
-    if (first === undefined) return
-    const [owner, queue] = first
-    const start = queue.shift()
-    this.queues.delete(owner)
-    // The owner moves to the end of the round.
-    if (queue.length > 0) this.queues.set(owner, queue)
-    start?.()
   }
 }

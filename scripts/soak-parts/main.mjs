@@ -17,7 +17,7 @@ import { judgeAnswers, judgeDeaths, judgeErrors, judgeUse } from './judge.mjs'
 import { Ledger } from './ledger.mjs'
 import { createFakeClock, findTools, mountSmallDisk } from './machine.mjs'
 import { askZone, browseDashboard, makeExports, readMessages, readMetrics, sendBroadcasts } from './people-load.mjs'
-import { printReport, writeMarkdown } from './report.mjs'
+import { findPlace, printReport, writeMarkdown } from './report.mjs'
 import { loadRest } from './rest-load.mjs'
 import { prepare } from './setting.mjs'
 import { openSink } from './sink.mjs'
@@ -36,6 +36,13 @@ const { values } = parseArgs({
 })
 if (!['sqlite', 'postgres'].includes(values.storage)) {
   console.error(`soak: --storage: found "${values.storage}", allowed: sqlite, postgres`)
+  process.exit(2)
+}
+try {
+  // Before the run of an hour, not after it.
+  if (values.report !== undefined) findPlace(values.report, values.storage)
+} catch (error) {
+  console.error(`soak: --report: ${error.message}`)
   process.exit(2)
 }
 const MINUTE = 60_000

@@ -20,12 +20,18 @@ export function printReport(report) {
 
 /** Replaces what follows the mark of the engine. */
 export function writeMarkdown(file, engine, report) {
+  const { text, begin, end } = findPlace(file, engine)
+  writeFileSync(file, `${text.slice(0, begin)}\n\n${markdown(engine, report)}${text.slice(end)}`)
+}
+
+/** Finds where the report of the engine stands. Throws if the file is missing, or has no place for it. */
+export function findPlace(file, engine) {
   const text = readFileSync(file, 'utf8')
   const mark = MARKS[engine]
   const begin = text.indexOf(mark) + mark.length
   if (begin < mark.length) throw new Error(`${file} has no line "${mark}"`)
-  const next = Math.min(...Object.values(MARKS).map((other) => at(text, other, begin)))
-  writeFileSync(file, `${text.slice(0, begin)}\n\n${markdown(engine, report)}${text.slice(next)}`)
+  const end = Math.min(...Object.values(MARKS).map((other) => at(text, other, begin)))
+  return { text, begin, end }
 }
 
 function at(text, mark, from) {

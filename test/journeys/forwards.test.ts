@@ -3,6 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { authenticate } from 'mailauth'
 import t, { type Test } from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { openBrowser } from '../helpers/http/browser-client.js'
 import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import { dsn } from '../helpers/receiving/report-text.js'
 import {
@@ -334,6 +335,27 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
     webhookId,
   )
   t.match(rows, [{ type: 'email.received', data: new RegExp(id) }])
+})
+
+t.test('mail with a link that gives access goes to the targets, and nobody else can read it', async (t) => {
+  await app.cli('workspace', 'create', 'Staff', '--email', 'boss@out.test')
+  await openBrowser(app).ask('POST', '/password-links', { body: { email: 'boss@out.test' } })
+  const { raw } = await waitForMail(sink, 'boss@out.test', /set-password#token/)
+  await addRule({ match: 'staff', to: ['bob@out.test'] })
+  const hook = await app.rest('POST', '/v1/webhooks', {
+    body: { url: 'http://staff.test/x', events: ['domain.failed'] },
+  })
+  await addRule({ match: 'staffhook', webhook_id: hook.json<{ id: string }>().id })
+  for (const name of ['staff', 'nobody', 'staffhook']) {
+    const reply = await deliverInbound(t, app, { from: '', to: [`${name}@home.test`], raw: `${raw}` })
+    t.match(reply, /^250 /)
+    t.equal((await app.rest('GET', `/v1/inbound/${idOfReply(reply)}`)).status, 404)
+    t.same(await app.rows('select 1 from inbound_raw where inbound_id = ?', idOfReply(reply)), [])
+    t.same(await app.rows(`select 1 from events where data like ?`, `%${idOfReply(reply)}%`), [])
+  }
+  await waitForMail(sink, 'bob@out.test', /set-password#token/)
+  const alike = await arrive(t, ['nobody@home.test'], `${raw}`.replace(/^(Message-ID: <)......../im, '$100000000'), '')
+  t.match(await waitUntilProcessed(app, alike), { status: 'processed' }, 'mail that is not from us is filed')
 })
 
 t.test('at the end', async (t) => {

@@ -56,6 +56,17 @@ t.test('mail of every outcome, at every listener', async (t) => {
   await waitForLine('an MX client was turned away')
 })
 
+t.test('the token of a link is in no line, whatever refuses the request', async (t) => {
+  const before = app.lines.length
+  for (const path of ['/v1/unsubscribe', '/api/v1/forwards', '//unsubscribe', '/v1/track/open', '/v1/sms/receipts'])
+    await app.rest('PUT', `${path}/${MARK}token`, { key: null })
+  await waitUntil('five lines', () => app.lines.length >= before + 5)
+  const paths = parsed()
+    .slice(before)
+    .map(({ path }) => path)
+  t.ok(paths.includes('/unsubscribe/…') && paths.includes('/forwards/…'), paths.join(' '))
+})
+
 t.test('no line has a local part', async (t) => {
   t.ok(app.lines.length > 15, `${app.lines.length} lines`)
   for (const line of app.lines) t.notMatch(line.toLowerCase(), MARK)

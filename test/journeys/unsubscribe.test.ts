@@ -188,6 +188,19 @@ t.test('a page asks, and a form or one click acts, once', async (t) => {
   t.same(app.errors, [])
 })
 
+t.test('a mail provider may ask to unsubscribe hundreds of its users in a minute from one address', async (t) => {
+  const { app } = await openApp(t)
+  for (let count = 0; count < 310; count += 1) {
+    const { status } = await app.rest('POST', '/v1/unsubscribe/x', { key: null })
+    if (status !== 404) t.fail(`request ${count}: ${status}`)
+  }
+  t.match(
+    (await app.rest('GET', '/v1/emails', { key: null })).status,
+    401,
+    'the limit of other requests is not used up',
+  )
+})
+
 t.test('a link that is forged or unknown shows a page and changes nothing', async (t) => {
   const { app, sink } = await openApp(t)
   await app.waitUntilSettled(await send(app, { ...email, to: 'bob@b.test', bcc: [] }))

@@ -99,8 +99,16 @@ const MAX_VALUE = 16_384
 export class ForwardingPlanner {
   constructor(private readonly deps: ForwardingDeps) {}
 
-  /** Null if no rule matches. `raw` is not used after it resolves. */
-  async plan(email: InboundEmail, raw: Buffer, spamStatus: SpamStatus | null): Promise<Forwarding | null> {
+  /**
+   * Null if no rule matches. A message that `mayBeFiled` forbids to file goes to addresses only. `raw` is not used after
+   * it resolves.
+   */
+  async plan(
+    email: InboundEmail,
+    raw: Buffer,
+    spamStatus: SpamStatus | null,
+    mayBeFiled: boolean,
+  ): Promise<Forwarding | null> {
     const { deps } = this
     const addresses = parseJson(email.envelope_to)
     const matches = await findMatches(deps.rules, email.workspace_id, addresses)
@@ -109,15 +117,16 @@ export class ForwardingPlanner {
     const targets = await judgeTargets(deps, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
-    const keep =
+    const isKept =
       !isComplete || !canTellSender(email) || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
+    const keep = mayBeFiled && isKept
     const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
     const queued: Queued[] = []
     for (const [place, match] of firsts.entries()) {
       if (place > 0) await waitForStep()
       queued.push(...queueFor(deps, message, match, targets, arcFields))
     }
-    const hooks = listWebhooks(email.workspace_id, matches)
+    const hooks = mayBeFiled ? listWebhooks(email.workspace_id, matches) : []
     return {
       keep,
       // They come first: they name the newest event.

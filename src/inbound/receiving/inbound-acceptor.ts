@@ -19,6 +19,7 @@ import type { Log } from '../../base/platform/log.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
 import type { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
 import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
+import type { AccessLinks } from './access-links.js'
 import type { AcceptanceDecision } from './authentication/acceptance-policy.js'
 import type { ReceivedMessage } from './authentication/received-message.js'
 import { decideForRecipients } from './authentication/recipient-decisions.js'
@@ -26,7 +27,7 @@ import { buildResultFields } from './authentication/result-fields.js'
 import { type EarlyProcessor, mayBeProcessedEarly } from './early-processor.js'
 import type { EarlyScorer, ScoredMessage } from './early-scorer.js'
 import type { GatheredCommits } from './gathered-commits.js'
-import { buildCopy, type InboundCopy, storeCopies } from './inbound-copies.js'
+import { buildCopy, buildNotYetProcessed, type InboundCopy, storeCopies } from './inbound-copies.js'
 import type { InboundProcessor } from './inbound-processor.js'
 import type { ProcessedMail } from './mail-processor.js'
 import { findOnlyMail, type InboundCopyPlan, planInboundCopies } from './recipients/copy-plan.js'
@@ -57,6 +58,8 @@ export interface AcceptorDeps {
   readonly earlyProcessor: Pick<EarlyProcessor, 'process'>
   /** It scores any other message that all recipients refuse if it is spam. */
   readonly earlyScorer: Pick<EarlyScorer, 'isSpamForAll'>
+  /** A message with such a link is accepted only if it is processed before the answer. */
+  readonly accessLinks: Pick<AccessLinks, 'areInReceived'>
   /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: Pick<InboundBytes, 'requireRoom'>
   readonly processor: Pick<InboundProcessor, 'onStored'>
@@ -67,6 +70,8 @@ interface PlannedMessage {
   readonly plan: InboundCopyPlan
   /** The form in which its only copy is stored, or null if it is yet to be made. */
   readonly form: StoredForm | null
+  /** False if no one may read it before it is processed. */
+  readonly mayWait: boolean
 }
 
 export class InboundAcceptor {
@@ -77,7 +82,7 @@ export class InboundAcceptor {
 
   /** Resolves once the message is on disk. Rejects with a `Refusal` if it is not accepted, and with a storage fault. */
   async accept(received: ReceivedMessage): Promise<{ readonly id: string }> {
-    const { policy, authenticator, hostname, clock } = this.deps
+    const { policy, authenticator, accessLinks, hostname, clock } = this.deps
     const { client, envelopeFrom, recipients } = received
     const { bytes } = received
     const classified = await Promise.all(recipients.map((address) => policy.classify(address)))
@@ -85,13 +90,14 @@ export class InboundAcceptor {
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname }
     try {
       const plan = await this.makePlan(received)
+      const mayWait = !(await accessLinks.areInReceived(received))
       const asked = bytes.length < MOVE_THRESHOLD ? findOnlyMail(plan) : null
       const checked = await authenticator.authenticate(bytes, received.header, connection, asked)
       const age = clock() - plan.now
       const isRecent = age >= 0 && age <= MAX_PLAN_AGE
       const planned = isRecent
-        ? { message: received, plan, form: checked.form }
-        : { message: received, plan: await this.makePlan(received), form: null }
+        ? { message: received, plan, form: checked.form, mayWait }
+        : { message: received, plan: await this.makePlan(received), form: null, mayWait }
       return await this.acceptAuthenticated(planned, checked, connection)
     } finally {
       bytes.free() // unless they were moved to the writer
@@ -99,7 +105,7 @@ export class InboundAcceptor {
   }
 
   private async acceptAuthenticated(
-    { message, plan, form }: PlannedMessage,
+    { message, plan, form, mayWait }: PlannedMessage,
     { authentication, authenticationJson }: Pick<CheckedMessage, 'authentication' | 'authenticationJson'>,
     connection: Connection,
   ): Promise<{ readonly id: string }> {
@@ -118,6 +124,7 @@ export class InboundAcceptor {
     const destinations = plan.copies.map(({ destination }) => destination)
     const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
     const processed = await this.processBeforeAnswer(scored, { copies, form }, decisions.refusesSpam)
+    if (processed === null && !mayWait) throw buildNotYetProcessed()
     await this.findDestinations(recipients) // again: time has passed
     if (copies.length > 0) await this.store(message, copies, processed)
     this.discarded += ignoredAddresses.length

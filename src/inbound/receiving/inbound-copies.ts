@@ -60,7 +60,7 @@ interface StoreDeps {
 /**
  * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily.
  * `processed` is the only copy as it is after its processing; its writes are in the commit too. False if one of these
- * writes missed or failed, and the copy was stored without them.
+ * writes missed or failed, and the copy was stored without them. A message that may not be filed is refused then.
  */
 export async function storeCopies(
   { commits, inboundBytes, log }: StoreDeps,
@@ -74,6 +74,7 @@ export async function storeCopies(
     if (room !== null) rooms.push(room)
   }
   if (processed !== null && (await storeProcessed({ commits, log }, rooms, copies, processed, session))) return true
+  if (processed?.mayBeFiled === false) throw buildNotYetProcessed()
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
   if (await tryCommit(commits.commit([...rooms, ...writes]))) return false
   log.info(
@@ -81,6 +82,11 @@ export async function storeCopies(
     'a message was refused: no room for inbound mail',
   )
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+/** The refusal of a message that no one may read before it is processed. Its sender, our own queue, tries again. */
+export function buildNotYetProcessed(): Refusal {
+  return new Refusal('unavailable', 'the message cannot be processed now, try again later')
 }
 
 /** False if a write missed or failed. Whatever is wrong with the results, the message itself can be stored. */

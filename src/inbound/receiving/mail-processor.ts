@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
 import { recordNewestEvent } from '../../records/events/event-log.js'
@@ -12,11 +13,14 @@ import type { InboundEmail, ProcessedInbound } from '../../records/messages/inbo
 import type { ForwardingPlanner } from '../forwarding/forwarding-planner.js'
 import type { ContentAnalysis } from '../spam/content-analysis.js'
 import type { SpamJudge, SpamVerdict } from '../spam/spam-judge.js'
+import type { AccessLinks } from './access-links.js'
 import { buildReceivedData, type InboundSummary } from './analysis/inbound-content.js'
 import { removeMessage } from './analysis/processing-result.js'
 
 interface ProcessorDeps {
   readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  readonly accessLinks: Pick<AccessLinks, 'areIn'>
   readonly judge: Pick<SpamJudge, 'judge'>
   readonly forwarding: Pick<ForwardingPlanner, 'plan'>
   /** Called with the verdict of a message once it is on disk. */
@@ -29,6 +33,8 @@ export interface ProcessedMail {
   readonly content: ProcessedInbound
   /** They are in the same commit, after the record. */
   readonly writes: readonly Write[]
+  /** False if only its writes may be stored: they remove the message. */
+  readonly mayBeFiled: boolean
   readonly onCommitted: () => void
 }
 
@@ -46,16 +52,22 @@ export class MailProcessor {
     const verdict = await judge.judge(email, raw, analysis)
     const at = clock()
     const { spam_status: spamStatus } = verdict
-    const forwarding = await this.deps.forwarding.plan(email, raw, spamStatus)
+    const mayBeFiled = !(await this.deps.accessLinks.areIn(email.envelope_from, summary.message_id))
+    const forwarding = await this.deps.forwarding.plan(email, raw, spamStatus, mayBeFiled)
     const onCommitted = (): void => {
       if (spamStatus !== null) onVerdict?.(spamStatus)
+      if (!mayBeFiled) this.logNotFiled(email)
       forwarding?.onCommitted()
     }
     const content = buildContent(email, summary, verdict, at)
-    const { writes, keep } = forwarding ?? { writes: [], keep: true }
-    if (!keep) return { content, writes: [...writes, ...removeMessage(email)], onCommitted }
+    const { writes, keep } = forwarding ?? { writes: [], keep: mayBeFiled }
+    if (!keep) return { content, writes: [...writes, ...removeMessage(email)], mayBeFiled, onCommitted }
     const received = recordReceived(email, buildReceivedData(email, summary, verdict), at)
-    return { content, writes: [received, ...writes], onCommitted }
+    return { content, writes: [received, ...writes], mayBeFiled, onCommitted }
+  }
+
+  private logNotFiled({ id, workspace_id: workspace, envelope_to: recipients }: InboundEmail): void {
+    this.deps.log.info({ inbound: id, workspace, recipients }, 'mail with a link that gives access is not filed')
   }
 }
 

@@ -27,6 +27,7 @@ import { BlockLists } from '../spam/dnsbl.js'
 import { AllowLists } from '../spam/dnswl.js'
 import { ConfiguredRspamd } from '../spam/rspamd/configured-rspamd.js'
 import { SpamJudge } from '../spam/spam-judge.js'
+import { AccessLinks } from './access-links.js'
 import { CrashGuard } from './analysis/crash-guard.js'
 import { EarlyAnalyzer } from './analysis/early-analyzer.js'
 import type { InboundReader } from './analysis/inbound-analyzer.js'
@@ -95,6 +96,7 @@ export class Receiving {
   private readonly threads: MessageThreads
   private readonly early: EarlyAnalyzer
   private readonly judge: SpamJudge
+  private readonly accessLinks: AccessLinks
   private readonly mail: MailProcessor
   private readonly crashGuard: CrashGuard
   private readonly processor: InboundProcessor
@@ -115,6 +117,7 @@ export class Receiving {
     this.threads = new MessageThreads({ resolver, clock, onFailure })
     this.early = new EarlyAnalyzer({ mime, crashGuard: new CrashGuard(join(folder, 'in-hand-early'), log), log })
     this.judge = this.openJudge()
+    this.accessLinks = new AccessLinks(read, hostname)
     this.mail = this.openMailProcessor()
     this.crashGuard = new CrashGuard(join(folder, 'in-hand'), log)
     this.processor = this.openProcessor()
@@ -158,9 +161,9 @@ export class Receiving {
   }
 
   private openMailProcessor(): MailProcessor {
-    const { config, clock, forwardRules: rules, onSpamVerdict: onVerdict } = this.deps
+    const { config, clock, log, forwardRules: rules, onSpamVerdict: onVerdict } = this.deps
     const forwarding = new ForwardingPlanner({ ...this.deps, names: config.service, rules })
-    return new MailProcessor({ clock, judge: this.judge, forwarding, onVerdict })
+    return new MailProcessor({ clock, log, accessLinks: this.accessLinks, judge: this.judge, forwarding, onVerdict })
   }
 
   private openProcessor(): InboundProcessor {
@@ -182,10 +185,10 @@ export class Receiving {
   }
 
   private openAcceptor(): InboundAcceptor {
-    const { policy, threads, early, judge, mail, processor } = this
+    const { policy, threads, early, judge, mail, processor, accessLinks } = this
     const { commit, clock, log, operatorWorkspace, inboundBytes, onAuthenticated } = this.deps
     return new InboundAcceptor({
-      ...{ clock, log, policy, operatorWorkspace, inboundBytes, processor },
+      ...{ clock, log, policy, operatorWorkspace, inboundBytes, processor, accessLinks },
       hostname: this.deps.config.service.hostname,
       settings: () => this.deps.settings().inbound,
       commits: new GatheredCommits({ commit, threads }),

@@ -37,6 +37,7 @@ export async function buildInvitationNotices(
   return [
     {
       to: row.email,
+      givesAccess: true,
       subject: 'Invitation to a workspace',
       pieces: [
         { kind: 'text', text: `${by} invites you to join ${where} as ${role}.` },

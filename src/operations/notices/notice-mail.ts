@@ -22,11 +22,13 @@ export interface NoticeMail {
   readonly to: Address
   readonly subject: string
   readonly pieces: readonly Piece[]
+  /** True if a link in it gives access to anyone who has it. Absent if not. */
+  readonly givesAccess?: boolean
 }
 
 export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: NoticeMail, now: number): ServiceNotice {
   const id = uuidv7(now)
-  const { to, pieces } = mail
+  const { to, pieces, givesAccess = false } = mail
   const subject = toOneLine(mail.subject)
   const { raw } = composeMessage(
     {
@@ -45,7 +47,7 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
     { emailId: id, hostname, now },
   )
   const messageId = createMessageId(id, hostname)
-  return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, raw)
+  return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now, givesAccess }, raw)
 }
 
 const MAX_NAME_LENGTH = 60

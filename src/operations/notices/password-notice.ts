@@ -10,7 +10,7 @@ import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { userByEmail } from '../../workspaces/accounts/people/users.js'
-import { buildPasswordLink } from '../../workspaces/accounts/sessions/password-links.js'
+import { buildPasswordLink, endPasswordLinks } from '../../workspaces/accounts/sessions/password-links.js'
 import { composeNotice, formatTime, type NoticeMail } from './notice-mail.js'
 
 interface PasswordMailerDeps extends Store, ServiceSender {
@@ -20,12 +20,14 @@ interface PasswordMailerDeps extends Store, ServiceSender {
   readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
-/** Does nothing for an address without an account, or from which mail of the service bounced. */
+/** Sends nothing to an address without an account, or from which mail of the service bounced. */
 export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address, now: number) => Promise<void> {
   const { read, commit, publicUrl, offer } = deps
   return async (email, now) => {
     const [user] = await userByEmail(read, { email })
-    if (user === undefined || (await isSuppressed(read, SERVICE_WORKSPACE, email))) return
+    // Without an account it writes too, and fails if nothing can be written: the answer tells nothing.
+    if (user === undefined) return commit([endPasswordLinks({ userId: '', now })])
+    if (await isSuppressed(read, SERVICE_WORKSPACE, email)) return
     const link = buildPasswordLink({ userId: user.id, purpose: 'reset', publicUrl, now })
     const notice = composeNotice(deps, buildMail(user.email, link), now)
     await commit([link.write, ...notice.enqueued.writes])
@@ -36,6 +38,7 @@ export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address,
 function buildMail(to: Address, { url, expiresAt }: { readonly url: string; readonly expiresAt: number }): NoticeMail {
   return {
     to,
+    givesAccess: true,
     subject: 'Set a new password',
     pieces: [
       { kind: 'text', text: `Someone asked for a link to set a new password for the account ${to}.` },

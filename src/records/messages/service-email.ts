@@ -24,6 +24,16 @@ interface ServiceEmail {
   readonly now: number
   /** Absent if nothing is said about TLS. */
   readonly tlsRequired?: TlsRequired | null
+  /** True if it has a link that gives access to anyone who has it. Absent if not. */
+  readonly givesAccess?: boolean
+}
+
+/** The priority of mail with a link that gives access. Someone waits for it. */
+const ACCESS_PRIORITY = 'high'
+
+/** Tells whether a link in the message gives anyone who reads it access to an account or a workspace. */
+export function givesAccess({ workspace_id, priority }: Pick<Email, 'workspace_id' | 'priority'>): boolean {
+  return workspace_id === SERVICE_WORKSPACE && priority === ACCESS_PRIORITY
 }
 
 /**
@@ -57,7 +67,8 @@ export function enqueueServiceEmail(email: ServiceEmail, raw: Buffer): ServiceNo
   return { enqueued: enqueue(toNewEmail(email), [recipient], raw), raw }
 }
 
-function toNewEmail({ id, messageId, from, to, subject, now, tlsRequired }: ServiceEmail): NewEmail {
+function toNewEmail(email: ServiceEmail): NewEmail {
+  const { id, messageId, from, to, subject, now, tlsRequired } = email
   return {
     id,
     workspace_id: SERVICE_WORKSPACE,
@@ -78,7 +89,7 @@ function toNewEmail({ id, messageId, from, to, subject, now, tlsRequired }: Serv
     track_clicks: 0,
     tracking_skipped: null,
     has_copies: 0,
-    priority: 'normal',
+    priority: email.givesAccess === true ? ACCESS_PRIORITY : 'normal',
     smtputf8: 0,
     tls_required: tlsRequired ?? null,
     created_at: now,

@@ -33,14 +33,14 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
     queue: { offer: (enqueued) => offered.push(enqueued) },
     webhooks: { refresh: async () => undefined },
   })
-  const planOf = async (size: number) => {
+  const planOf = async (size: number, mayBeFiled = true) => {
     const email = {
       ...inboundMail({ id: 'one', workspace_id: 'ws_1' }),
       size,
       envelope_to: toJson(addresses),
       arrival: '{}',
     }
-    const planned = await planner.plan(email as never, raw, null)
+    const planned = await planner.plan(email as never, raw, null, mayBeFiled)
     const before = offered.length
     planned?.onCommitted()
     return { copies: offered.length - before, keep: planned?.keep }
@@ -48,4 +48,9 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
   t.same(await planOf(MEGABYTE), { copies: 30, keep: false })
   t.same(await planOf(25 * MEGABYTE), { copies: 4, keep: true })
   t.same(await planOf(200 * MEGABYTE), { copies: 1, keep: true })
+  t.same(
+    await planOf(200 * MEGABYTE, false),
+    { copies: 1, keep: false },
+    'what may not be filed is not, whatever is left out',
+  )
 })

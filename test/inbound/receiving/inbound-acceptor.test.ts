@@ -41,6 +41,7 @@ interface Changes {
   readonly policyOf?: AcceptorDeps['policy']['findInboundPolicy']
   readonly processEarly?: AcceptorDeps['earlyProcessor']['process']
   readonly isSpamForAll?: AcceptorDeps['earlyScorer']['isSpamForAll']
+  readonly givesAccess?: boolean
 }
 
 function recordAcceptance(
@@ -73,6 +74,7 @@ function recordAcceptance(
     policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (async () => defaultInboundPolicy) },
     operatorWorkspace: { find: async () => 'home' },
     inboundBytes: { requireRoom: async () => null },
+    accessLinks: { areInReceived: async () => changes.givesAccess ?? false },
     earlyProcessor: { process: changes.processEarly ?? (async () => null) },
     earlyScorer: { isSpamForAll: changes.isSpamForAll ?? (async () => false) },
     processor: { onStored: (workspaceId) => filed.push(workspaceId) },
@@ -168,6 +170,7 @@ t.test('the results of a message that is processed before its answer are in the 
     processEarly: async (_message, { email }) => ({
       content: { ...content, id: email.id },
       writes: [marker],
+      mayBeFiled: true,
       onCommitted: () => committed.push(email.id),
     }),
   })
@@ -185,12 +188,29 @@ t.test('if a write of the processing misses, the message is stored and processed
       commits.push(writes)
       if (writes.includes(marker)) throw new WriteConflict('0 rows changed, 1 expected')
     },
-    processEarly: async () => ({ content, writes: [marker], onCommitted: () => t.fail('it is not committed') }),
+    processEarly: async () => ({
+      content,
+      writes: [marker],
+      mayBeFiled: true,
+      onCommitted: () => t.fail('it is not committed'),
+    }),
   })
   await take(home)
   t.equal(commits.length, 2)
   t.ok(commits[1]?.[0]?.parameters.includes('received'))
   t.same(filed, ['home'])
+})
+
+t.test('mail with a link that gives access is stored only with its results, so nobody reads it before', async (t) => {
+  const unread = recordAcceptance(async () => mailbox('home'), text, { givesAccess: true })
+  await t.rejects(unread.take(home), { message: /cannot be processed now/ })
+  t.same([unread.written, unread.filed], [[], []])
+  const { take, written, filed } = recordAcceptance(async () => mailbox('home'), text, {
+    givesAccess: true,
+    processEarly: async () => ({ content, writes: [marker], mayBeFiled: false, onCommitted: () => undefined }),
+  })
+  await take(home)
+  t.same([written.at(-1), filed], [marker, []])
 })
 
 t.test('spam is refused for its score where all recipients ask for it, and nothing is stored', async (t) => {
@@ -200,7 +220,7 @@ t.test('spam is refused for its score where all recipients ask for it, and nothi
       policyOf: async () => ({ ...defaultInboundPolicy, spam }),
       processEarly: async (_message, _copy, _content, mayBeRefused) => {
         asked.push(mayBeRefused)
-        return { content, writes: [], onCommitted: () => undefined }
+        return { content, writes: [], mayBeFiled: true, onCommitted: () => undefined }
       },
       isSpamForAll: () => t.fail('it is scored once') as never,
     })
@@ -227,7 +247,7 @@ t.test('a recipient that is removed while the message is processed gets nothing'
     {
       processEarly: async () => {
         isGone = true
-        return { content, writes: [marker], onCommitted: () => t.fail('it is not committed') }
+        return { content, writes: [marker], mayBeFiled: true, onCommitted: () => t.fail('it is not committed') }
       },
     },
   )

@@ -55,12 +55,12 @@ function copyOf(raw: Buffer) {
   return buildCopy(source as Parameters<typeof buildCopy>[0])
 }
 
-function processed(...writes: Write[]): ProcessedMail {
+function processed(writes: readonly Write[] = [], mayBeFiled = true): ProcessedMail {
   const header = { message_id: null, reference_ids: toJson([]), from_email: '', from_name: '', to_emails: toJson([]) }
   const counts = { has_html: 0, has_text: 1, attachment_count: 0 } as const
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
   const content = { id: 'x', workspace_id: 'ws_1', cc_emails: toJson<string[]>([]), subject: 'x', at: 1001 }
-  return { content: { ...content, ...header, ...counts, ...spam }, writes, onCommitted: () => undefined }
+  return { content: { ...content, ...header, ...counts, ...spam }, writes, mayBeFiled, onCommitted: () => undefined }
 }
 
 async function store(t: Test, size: number, results: ProcessedMail, limit: number | null = null) {
@@ -85,10 +85,12 @@ for (const size of [1_000, 16_384, 60_000]) {
     const together = await store(t, size, processed())
     t.match(together, { outcome: true, status: 'processed', bytes: together.expected })
     for (const write of [missing, broken]) {
-      const alone = await store(t, size, processed(write))
+      const alone = await store(t, size, processed([write]))
       t.match(alone, { outcome: false, status: 'received', bytes: alone.expected })
       t.equal(alone.logged.length, write === missing ? 0 : 1, 'a fault of ours is logged')
     }
+    const secret = await store(t, size, processed([missing], false))
+    t.match(secret, { outcome: { kind: 'unavailable' }, status: undefined }, 'nobody may read it unprocessed')
     const full = await store(t, size, processed(), 10)
     t.match(full, { outcome: { kind: 'mailbox-full' }, status: undefined })
   })

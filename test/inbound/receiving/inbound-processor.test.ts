@@ -222,7 +222,7 @@ t.test('observers are notified of each committed verdict, and of none that misse
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
     const { content, writes } = await judge(email, raw, summary, analysis)
     const onCommitted = () => observed.push(email.id)
-    return { content, writes: judged === 1 ? [...writes, missing] : writes, onCommitted }
+    return { content, writes: judged === 1 ? [...writes, missing] : writes, mayBeFiled: true, onCommitted }
   }
   const { processor, file, status } = await fixture(t, { mail: { process: processAndCount } })
   await file('a')

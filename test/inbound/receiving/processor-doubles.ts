@@ -14,7 +14,8 @@ export function cleanMail(
   writes: readonly Write[] = [],
 ): ProcessedMail {
   const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
-  return { content: { ...summary, ...spam, id, workspace_id, at: 2000 }, writes, onCommitted: () => undefined }
+  const content = { ...summary, ...spam, id, workspace_id, at: 2000 }
+  return { content, writes, mayBeFiled: true, onCommitted: () => undefined }
 }
 
 export const noReports: Pick<ProcessorDeps, 'reports' | 'domainReports'> = {

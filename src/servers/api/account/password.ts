@@ -7,14 +7,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
-import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { userByEmail } from '../../../workspaces/accounts/people/users.js'
 import {
   changeOwnPassword,
   readPasswordLink,
   setPasswordByLink,
 } from '../../../workspaces/accounts/sessions/own-account.js'
-import { takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
 import { openRoute, type Route, sessionRoute } from '../http/route/route.js'
@@ -87,7 +85,7 @@ function requestRoute({ read, attempts, sendPasswordLink }: PasswordDeps): Route
     refusals: [],
     run: async ({ body, remoteAddress, now }) => {
       const email = toLowerCaseAddress(body.email)
-      takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+      attempts.clients.take(remoteAddress, now)
       attempts.links.take({ email, userId: (await userByEmail(read, { email }))[0]?.id ?? null }, now)
       await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
       return json(202, {})

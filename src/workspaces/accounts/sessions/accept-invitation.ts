@@ -12,7 +12,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -26,7 +25,7 @@ import { insertMember, memberById, requireAdministrator } from '../people/member
 import type { PasswordHasher } from '../people/passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from '../people/users.js'
 import { acceptCode, secondFactorOf } from './second-factor.js'
-import { takeAttempt } from './sign-in-limits.js'
+import { ClientLimit, takeAttempt } from './sign-in-limits.js'
 
 export interface AcceptDeps extends Store {
   /** The key that signs tokens. */
@@ -37,8 +36,7 @@ export interface AcceptDeps extends Store {
 
 /** Two limits, so that many client addresses cannot evict the counts of invitations. */
 export class AttemptLimits {
-  /** Keys are client addresses, as `addressKeyOf` groups them. */
-  readonly clients = new RateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) })
+  readonly clients = new ClientLimit()
   /** By the id of the invitation. */
   readonly invitations = new RateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })
 }
@@ -84,7 +82,7 @@ interface AcceptedInvitation {
 export async function acceptInvitation(deps: AcceptDeps, acceptance: Acceptance): Promise<AcceptedInvitation> {
   const { read, commit, attempts } = deps
   const { token, remoteAddress, now } = acceptance
-  takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+  attempts.clients.take(remoteAddress, now)
   const invitation = await findOpenInvitation(deps, token, now)
   takeAttempt(attempts.invitations, invitation.id, now)
   const user = await resolveUser(deps, invitation.email, acceptance)

@@ -6,7 +6,6 @@
  * that reports it to the user.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
-import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../access/audit-log.js'
@@ -142,7 +141,7 @@ export async function readPasswordLink(
   { read, attempts }: Pick<SignInDeps, 'read' | 'attempts'>,
   { token, remoteAddress, now }: { readonly token: string; readonly remoteAddress: string; readonly now: number },
 ): Promise<{ readonly email: string }> {
-  takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+  attempts.clients.take(remoteAddress, now)
   const { email } = await findOpenLink(read, token, now)
   return { email }
 }
@@ -173,7 +172,7 @@ export async function setPasswordByLink(
   { token, password, code, client, now }: LinkUse,
 ): Promise<SignedIn> {
   const { read, attempts } = deps
-  takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
+  attempts.clients.take(client.remoteAddress, now)
   const link = await findOpenLink(read, token, now)
   const userId = link.user_id
   const guesser = `link ${userId}`

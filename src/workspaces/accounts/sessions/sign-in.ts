@@ -8,7 +8,6 @@
 import type { Address } from '../../../base/mail/address.js'
 import { toLowerCaseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
@@ -79,7 +78,8 @@ export async function signIn(
   const [user] = await userByEmail(read, { email })
   const hash = user?.password_hash ?? null
   const token = client.browserToken
-  const browser = user === undefined ? 'first' : await recognizeBrowser(read, { userId: user.id, token, now })
+  // It is read for an unknown address too: the answer comes after the same work.
+  const browser = await recognizeBrowser(read, { userId: user?.id ?? '', token, now })
   const guesser = browser === 'known' ? nameGuesser(user?.id ?? '', client) : null
   const passwords = takeSignIn(deps, { email, userId: user?.id ?? null, guesser, client, now })
   const matches = await passwords.matches(password, hash)
@@ -136,7 +136,7 @@ function takeSignIn(
     takeAttempt(attempts.proved, guesser, now)
     return provedPasswords
   }
-  takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
+  attempts.clients.take(client.remoteAddress, now)
   attempts.accounts.take(account, now)
   return passwords
 }

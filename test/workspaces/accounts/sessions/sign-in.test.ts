@@ -39,9 +39,15 @@ t.test('an unknown address, an account without a password and a wrong password c
       return false
     },
   }
-  const deps = buildDeps(database, passwords)
+  const reads: string[] = []
+  let name = ''
+  const read: Store['read'] = (sql, parameters) => {
+    reads.push(name)
+    return database.read(sql, parameters)
+  }
+  const deps = buildDeps({ ...database, read }, passwords)
   const refusals: string[] = []
-  for (const name of ['unknown', 'none', 'ann']) {
+  for (name of ['unknown', 'none', 'ann']) {
     const attempt = {
       email: parseAddress(`${name}@b.test`),
       password: 'a wrong password',
@@ -55,6 +61,8 @@ t.test('an unknown address, an account without a password and a wrong password c
     )
   }
   t.same(checked, [null, null, 'stored'])
+  const countOf = (of: string): number => reads.filter((one) => one === of).length
+  t.same([countOf('none'), countOf('ann')], Array(2).fill(countOf('unknown')), 'they cost as many reads')
   t.same(refusals, Array(3).fill('wrong-password: the mail address or the password is wrong {}'))
 })
 

@@ -10,6 +10,8 @@ export interface ApiState {
   place: Place
   /** The line of its request is one for debugging. */
   isQuiet: boolean
+  /** The path as it may be logged. */
+  shownPath: string
   identity: RequestIdentity
   /** The path of the route, such as `/emails/:id`. If it is absent, no route matched. */
   route?: string

@@ -3,7 +3,7 @@
  *
  * Health probes, and requests for pixels and links of mail, which become events, are logged at level debug. Lines
  * about unauthenticated and refused requests are limited for each client; all others are written. A line never has the
- * query, the body, or more of a key than its prefix.
+ * query, the body, a token in a path, or more of a key than its prefix.
  */
 
 import { formatForDisplay } from '../../../../base/mail/address.js'
@@ -13,7 +13,6 @@ import type { ClientLog } from '../../../../base/platform/connections/client-log
 import type { Log } from '../../../../base/platform/log.js'
 import { keyPrefixOf } from '../../../../workspaces/accounts/keys/api-keys.js'
 import type { ApiContext } from '../context/api-context.js'
-import { nameOf } from '../context/place.js'
 import { findKey } from '../context/request-key.js'
 
 /** The page of the log polls it. Lines about that would hide all others. */
@@ -41,11 +40,11 @@ export class AccessLog {
 
   /** Builds the line field by field, since this is done for every request. */
   private logRequest(ctx: ApiContext): void {
-    const { identity, route, bytes = 0, code, emails = [], isQuiet, place } = ctx.state
+    const { identity, route, bytes = 0, code, emails = [], isQuiet, shownPath } = ctx.state
     const { principal, session, requestId, startedAt } = identity
     const { method, res } = ctx
     const line: LogLine = { client: identity.remoteAddress, method }
-    if (route === undefined) line['path'] = formatForDisplay(nameOf(place))
+    if (route === undefined) line['path'] = formatForDisplay(shownPath)
     else line['route'] = route
     if (res.headersSent) line['status'] = res.statusCode
     line['ms'] = this.clock() - startedAt

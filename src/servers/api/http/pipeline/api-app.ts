@@ -82,7 +82,7 @@ interface Served {
   readonly browser?: BrowserApi | undefined
 }
 
-/** The beginning of paths that are open to all and asked for often. */
+/** The beginning of paths that are open to anyone who has the rest of the path, and asked for often. */
 interface OpenPath {
   readonly area: string
   readonly prefix: string
@@ -167,13 +167,22 @@ export class ApiApp {
     state.peer = this.parts.connections.peerOf(req.socket)
     state.place = this.compatible.placeOf(placeOf(req, this.sessions !== null), req.headers)
     const { mount, path } = state.place
-    const area = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix))?.area : undefined
-    state.isQuiet = isProbe(state.place) || area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
-    state.identity = await this.resolve(ctx, state.isQuiet || area !== undefined)
+    const open = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix)) : undefined
+    state.isQuiet =
+      isProbe(state.place) || open?.area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
+    state.shownPath = this.shownPathOf(state.place, open)
+    state.identity = await this.resolve(ctx, state.isQuiet || open !== undefined)
     this.compatible.nameRequest(ctx)
     this.parts.accessLog.logOnClose(ctx)
     if (this.phase === 'draining') ctx.res.shouldKeepAlive = false
     await next()
+  }
+
+  /** The rest of an open path is a permission, such as the token of a link. Until `serve` is called all paths may be open. */
+  private shownPathOf(place: Place, open: OpenPath | undefined): string {
+    if (open !== undefined) return `${open.prefix}…`
+    const [, first = ''] = place.path.split('/', 2)
+    return this.phase === 'starting' && !isProbe(place) ? `${place.mount}/${first}` : nameOf(place)
   }
 
   private async resolve({ req, state: { peer, place } }: ApiContext, isOpen: boolean): Promise<RequestIdentity> {
@@ -256,7 +265,7 @@ function isProbe({ mount, path }: Place): boolean {
 
 function openPathsOf(routes: readonly Route[]): readonly OpenPath[] {
   return routes
-    .filter(({ area }) => area === 'tracking' || area === 'callback')
+    .filter(({ area }) => area === 'tracking' || area === 'callback' || area === 'page')
     .map(({ area, path }) => ({ area, prefix: path.slice(0, path.indexOf(':')) }))
 }
 

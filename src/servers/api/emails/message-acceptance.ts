@@ -50,8 +50,8 @@ export class MessageAcceptance {
     const lines = await withOneLineEnd(given.raw)
     if (lines.length > limit) throw tooLargeRefusal(lines.length, limit)
     const isReplaced = principal.sender !== null
-    const lineWrapper = isReplaced ? this.deps.lineWrapper : null
-    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined, lineWrapper })
+    const wrapping = isReplaced ? { wrapper: this.deps.lineWrapper, workspaceId: principal.workspaceId } : null
+    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined, wrapping })
     const header = scanHeader(raw)
     const recipients = given.to ?? readRecipients(raw, header)
     requireRecipients(recipients)

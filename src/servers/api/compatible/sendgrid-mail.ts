@@ -139,7 +139,7 @@ export class SendGridEmails {
     const { click_tracking: click, open_tracking: open } = mail.tracking_settings ?? {}
     return toEmailRequest({
       ...{ from: one.from ?? mail.from, to: one.to, cc: one.cc, bcc: one.bcc, subject },
-      reply_to: mail.reply_to_list ?? (mail.reply_to === undefined ? undefined : [mail.reply_to]),
+      reply_to: this.replyTo,
       html: await replaceInBody(this.bodyOf('text/html'), substitutions),
       text: await replaceInBody(this.bodyOf('text/plain'), substitutions),
       headers: Object.keys(headers).length === 0 ? undefined : headers,
@@ -150,6 +150,12 @@ export class SendGridEmails {
       template_data: one.dynamic_template_data,
       ...toFiles((mail.attachments ?? []).map(toFile)),
     })
+  }
+
+  /** Libraries send an empty list where their user gives none. */
+  private get replyTo(): EmailRequest['reply_to'] | undefined {
+    const { reply_to: one, reply_to_list: list = [] } = this.mail
+    return one === undefined || list.length > 0 ? list : [one]
   }
 
   private bodyOf(type: 'text/html' | 'text/plain'): RequestedBody | undefined {

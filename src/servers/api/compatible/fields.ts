@@ -3,9 +3,11 @@ import { z } from 'zod'
 import { tryParseAddress } from '../../../base/mail/address.js'
 import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../../../base/mail/mailbox-list.js'
 import { isDisplayName, MAX_NAME_LENGTH, type NamedAddress } from '../../../base/mail/named-address.js'
+import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { base64, MAX_RECIPIENTS } from '../emails/email-fields.js'
-import type { EmailRequest } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest } from '../emails/email-request.js'
 import { addressIssue } from '../http/input/parse-input.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
 
 /** Mailboxes separated by commas, with or without names: `bob@b.test, "Bob, of B" <bob@b.test>`. */
 export const addressList = z
@@ -68,6 +70,25 @@ const ownFields = new Set(['sender', 'date', 'mime-version', 'return-path', 'rec
 export function isOwnField(name: string): boolean {
   const lower = name.toLowerCase()
   return ownFields.has(lower) || lower.startsWith('content-')
+}
+
+/**
+ * Header fields as a list of names and values; each name may be there once, whatever its case. Those that `isLeftOut`
+ * names are left out.
+ */
+export function headerList(isLeftOut: (name: string) => boolean = () => false): z.ZodType<HeaderFields> {
+  const list = z.array(z.object({ Name: z.string(), Value: z.string() }))
+  return withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', list)
+    .transform((given, context): unknown => {
+      const fields = new Map<string, string>()
+      for (const { Name, Value } of given.filter(({ Name }) => !isLeftOut(Name))) {
+        // An object would keep the last one alone.
+        if (fields.has(Name)) context.addIssue({ code: 'custom', path: [Name], message: 'is given twice' })
+        fields.set(Name, Value)
+      }
+      return Object.fromEntries(fields)
+    })
+    .pipe(customHeaders)
 }
 
 /** Text, a number or a switch, as text. */

@@ -4,18 +4,18 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules, orRefusal } from '../emails/email-request.js'
+import { type EmailRequest, emailRules, orRefusal } from '../emails/email-request.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { type Route, route } from '../http/route/route.js'
 import {
   addressList,
+  headerList,
   isOwnField,
   looseBase64,
   oneAddress,
@@ -37,11 +37,6 @@ const file = z.object({
   ContentID: z.string().max(255).optional(),
 })
 
-/** The fields that the message gets. The library for Ruby sends those of a composed message. */
-function toOwnHeaders(list: readonly { readonly Name: string; readonly Value: string }[]): unknown {
-  return Object.fromEntries(list.filter(({ Name }) => !isOwnField(Name)).map(({ Name, Value }) => [Name, Value]))
-}
-
 const fields = z.object({
   From: oneAddress,
   To: recipientList,
@@ -53,10 +48,8 @@ const fields = z.object({
   TextBody: bodyText.optional(),
   Tag: z.string().max(MAX_TAG_TEXT).optional(),
   Metadata: z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText).optional(),
-  Headers: withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', z.array(z.object({ Name: z.string(), Value: z.string() })))
-    .transform(toOwnHeaders)
-    .pipe(customHeaders)
-    .optional(),
+  // The library for Ruby sends all fields of a composed message.
+  Headers: headerList(isOwnField).optional(),
   TrackOpens: z.boolean().optional(),
   TrackLinks: z.enum(['None', 'HtmlAndText', 'HtmlOnly', 'TextOnly']).optional(),
   Attachments: withMaxSize(20, 'attachments', z.array(file)).optional(),

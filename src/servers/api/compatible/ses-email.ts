@@ -4,14 +4,13 @@ import type { Address } from '../../../base/mail/address.js'
 import type { NamedAddress } from '../../../base/mail/named-address.js'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
-import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import { bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
+import { type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
 import { parseJsonBody } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { type GivenFile, looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
+import { type GivenFile, headerList, looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
 
 /** Characters of the values of a template. */
 const MAX_TEMPLATE_DATA = 262_144
@@ -26,10 +25,7 @@ const destination = z.object({
 })
 const text = z.object({ Data: bodyText, Charset: z.string().optional() })
 
-const headers = withMaxSize(MAX_CUSTOM_FIELDS, 'headers', z.array(z.object({ Name: z.string(), Value: z.string() })))
-  .transform((list): unknown => Object.fromEntries(list.map(({ Name, Value }) => [Name, Value])))
-  .pipe(customHeaders)
-  .optional()
+const headers = headerList().optional()
 
 const file = z.object({
   FileName: filename,

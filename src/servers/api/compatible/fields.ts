@@ -128,20 +128,18 @@ export interface GivenFile {
   readonly filename: string
   readonly content: Buffer
   readonly contentType: string | undefined
-  /** With or without `cid:` and angle brackets. */
   readonly contentId: string | undefined
 }
 
 export function toFiles(files: readonly GivenFile[]): Pick<EmailDraft, 'attachments' | 'inline_images'> {
-  const images = files.filter(({ contentId }) => contentId !== undefined && contentId !== '')
-  const others = files.filter((file) => !images.includes(file))
+  const others = files.filter(({ contentId }) => contentId === undefined)
   return {
     attachments: others.map(({ filename, content, contentType = 'application/octet-stream' }) => {
       return { filename, content, content_type: contentType }
     }),
-    inline_images: images.map(({ filename, content, contentType, contentId = '' }) => {
-      const cid = contentId.replace(/^cid:/i, '').replace(/^<|>$/g, '')
-      return { filename, content, cid, ...(contentType === undefined ? {} : { content_type: contentType }) }
+    inline_images: files.flatMap(({ filename, content, contentType, contentId: cid }) => {
+      const typed = contentType === undefined ? {} : { content_type: contentType }
+      return cid === undefined ? [] : [{ filename, content, cid, ...typed }]
     }),
   }
 }

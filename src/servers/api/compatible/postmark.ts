@@ -25,6 +25,7 @@ import {
   toFiles,
   toTags,
 } from './fields.js'
+import { optionalImageId } from './image-ids.js'
 import { postmarkError, toPostmarkError } from './postmark-errors.js'
 
 /** Messages of a batch. */
@@ -34,7 +35,7 @@ const file = z.object({
   Name: filename,
   Content: looseBase64,
   ContentType: contentType.optional(),
-  ContentID: z.string().max(255).optional(),
+  ContentID: optionalImageId.optional(),
 })
 
 const fields = z.object({

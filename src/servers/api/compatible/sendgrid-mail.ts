@@ -13,6 +13,7 @@ import {
   bodyText,
   contentType,
   filename,
+  MAX_CONTENT_ID,
   MAX_RECIPIENTS,
   oneLine,
   templateData,
@@ -30,6 +31,7 @@ import {
   toMailbox,
   toTags,
 } from './fields.js'
+import { readInlineId } from './image-ids.js'
 import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Emails of one request. */
@@ -62,13 +64,19 @@ const personalization = z.object({
   send_at: sendAt.optional(),
 })
 
-const file = z.object({
-  content: looseBase64,
-  filename,
-  type: contentType.optional(),
-  disposition: z.enum(['attachment', 'inline']).optional(),
-  content_id: z.string().max(255).optional(),
-})
+const file = z
+  .object({
+    content: looseBase64,
+    filename,
+    type: contentType.optional(),
+    disposition: z.enum(['attachment', 'inline']).optional(),
+    content_id: z.string().max(MAX_CONTENT_ID).optional(),
+  })
+  .transform(({ content, filename, type: contentType, disposition, content_id: id }, context): GivenFile => {
+    const given = { field: 'content_id', id, filename }
+    const contentId = disposition === 'inline' ? readInlineId(given, context) : undefined
+    return { filename, content, contentType, contentId }
+  })
 
 const content = z.object({
   type: z.enum(['text/plain', 'text/html'], 'allowed: text/plain, text/html'),
@@ -148,7 +156,7 @@ export class SendGridEmails {
       tracking: { open: open?.enable, click: click?.enable },
       template_alias: mail.template_id,
       template_data: one.dynamic_template_data,
-      ...toFiles((mail.attachments ?? []).map(toFile)),
+      ...toFiles(mail.attachments ?? []),
     })
   }
 
@@ -161,10 +169,6 @@ export class SendGridEmails {
   private bodyOf(type: 'text/html' | 'text/plain'): RequestedBody | undefined {
     return this.mail.content?.find((one) => one.type === type)?.value
   }
-}
-
-function toFile({ content, filename, type, disposition, content_id: id }: z.output<typeof file>): GivenFile {
-  return { filename, content, contentType: type, contentId: disposition === 'inline' ? (id ?? filename) : undefined }
 }
 
 type Words = Readonly<Record<string, string>>

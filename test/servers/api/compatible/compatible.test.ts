@@ -4,6 +4,7 @@ import type { Refusal } from '../../../../src/base/mail/refusal.js'
 import { postmarkEmail } from '../../../../src/servers/api/compatible/postmark.js'
 import { SendGridEmails, sendGridMail } from '../../../../src/servers/api/compatible/sendgrid-mail.js'
 import { sesEmail } from '../../../../src/servers/api/compatible/ses-email.js'
+import { ZeptoMailEmails, zeptoMail } from '../../../../src/servers/api/compatible/zeptomail-request.js'
 import type { EmailRequest } from '../../../../src/servers/api/emails/email-request.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
 import { catchRefusal } from '../../../helpers/catch-refusal.js'
@@ -53,4 +54,66 @@ t.test('a list has each header field once', async (t) => {
     }
   }
   t.same(readPostmark(pair('Received', 'Received')).headers, {}, 'those that are left out may be there twice')
+})
+
+const content = 'iVBORw0KGgo='
+
+/** An image with the id that is given, or without one, by the field of the id. */
+const imageReaders = {
+  'attachments[0].content_id': (id?: string, filename = 'a.png') =>
+    readSendGrid({ attachments: [{ content, filename, disposition: 'inline', content_id: id }] }),
+  'Content.Simple.Attachments[0].ContentId': async (id?: string, FileName = 'a.png') =>
+    readSes({ Attachments: [{ RawContent: content, FileName, ContentDisposition: 'INLINE', ContentId: id }] }),
+  'Attachments[0].ContentID': async (id?: string) =>
+    readPostmark({ Attachments: [{ Content: content, Name: 'a.png', ContentID: id }] }),
+  'inline_images[0].cid': (id?: string) => readZepto({ inline_images: [{ content, cid: id }] }),
+} as const
+
+async function readZepto(more: Fields): Promise<EmailRequest> {
+  const to = [{ email_address: { address: 'bob@b.test' } }]
+  const given = { from: { address: 'app@a.test' }, to, subject: 'hello', textbody: 'a line', ...more }
+  return new ZeptoMailEmails(parseInput(zeptoMail, given)).toOne()
+}
+
+function idsOf(email: EmailRequest | Refusal | null | undefined): readonly string[] {
+  return email != null && 'inline_images' in email ? (email.inline_images ?? []).map(({ cid }) => cid) : []
+}
+
+t.test('the id of an image has the form that our own interface wants', async (t) => {
+  for (const [field, read] of Object.entries(imageReaders)) {
+    for (const id of ['logo', 'cid:logo', '<logo>', 'CID:logo']) t.same(idsOf(await read(id)), ['logo'], field)
+    for (const id of ['my logo', 'schön', 'a\r\nX-Injected: 1', 'a>b', 'cid:', '\0']) {
+      const message = `${field}: must be printable ASCII without blanks and angle brackets, such as logo.png`
+      t.match(await catchRefusal(() => read(id)), { kind: 'invalid-parameter', message }, `${field} ${id}`)
+    }
+    const long = await catchRefusal(() => read('x'.repeat(256)))
+    t.match(long, { kind: 'invalid-parameter', message: `${field}: must have at most 255 characters` })
+  }
+  const stored = await catchRefusal(() => readZepto({ inline_images: [{ file_cache_key: 'key', cid: 'my logo' }] }))
+  t.match(stored, { message: /^inline_images\[0\]\.cid: must be printable ASCII/ })
+})
+
+t.test('an inline image without an id has that of its filename', async (t) => {
+  const readers = [imageReaders['attachments[0].content_id'], imageReaders['Content.Simple.Attachments[0].ContentId']]
+  for (const read of readers) {
+    t.same(idsOf(await read(undefined, 'logo.png')), ['logo.png'])
+    t.same(idsOf(await read('', 'logo.png')), ['logo.png'])
+    t.same(idsOf(await read(undefined, 'my schöne <1>.png')), ['my%20sch%C3%B6ne%20%3C1%3E.png'])
+    const [id = '', ...others] = idsOf(await read(undefined, 'ö'.repeat(255)))
+    t.match([id, others], [/^[0-9a-f]{64}$/, []])
+    t.same(idsOf(await read(undefined, 'ö'.repeat(255))), [id], 'it is always the same')
+  }
+})
+
+t.test('a file that is no inline image may have an id of any form', async (t) => {
+  const file = { content, filename: 'a.png', content_id: 'Example Content ID' }
+  for (const more of [{}, { disposition: 'attachment' }])
+    t.match(await readSendGrid({ attachments: [{ ...file, ...more }] }), {
+      attachments: [{ filename: 'a.png' }],
+      inline_images: [],
+    })
+  const ofSes = readSes({ Attachments: [{ RawContent: content, FileName: 'a.png', ContentId: 'Example Content ID' }] })
+  t.match(ofSes, { attachments: [{ filename: 'a.png' }], inline_images: [] })
+  const ofPostmark = readPostmark({ Attachments: [{ Content: content, Name: 'a.png', ContentID: '' }] })
+  t.match(ofPostmark, { attachments: [{ filename: 'a.png' }], inline_images: [] })
 })

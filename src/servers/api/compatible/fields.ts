@@ -4,10 +4,11 @@ import { tryParseAddress } from '../../../base/mail/address.js'
 import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../../../base/mail/mailbox-list.js'
 import { isDisplayName, MAX_NAME_LENGTH, type NamedAddress } from '../../../base/mail/named-address.js'
 import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { base64, MAX_RECIPIENTS } from '../emails/email-fields.js'
 import { customHeaders, type EmailRequest } from '../emails/email-request.js'
 import { addressIssue } from '../http/input/parse-input.js'
-import { withMaxSize } from '../http/input/schema-bounds.js'
+import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
 /** Mailboxes separated by commas, with or without names: `bob@b.test, "Bob, of B" <bob@b.test>`. */
 export const addressList = z
@@ -93,6 +94,13 @@ export function headerList(isLeftOut: (name: string) => boolean = () => false): 
 
 /** Text, a number or a switch, as text. */
 export const plainText = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+
+/** Values that become tags. Names and values are parts of database keys, which must not be longer. */
+export const tagValues = withMaxSize(
+  MAX_TAGS,
+  'entries',
+  rejectProto(z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText.pipe(z.string().max(MAX_TAG_TEXT)))),
+)
 
 /** An email whose fields may be undefined, as an optional field of a schema is. */
 type EmailDraft = Pick<EmailRequest, 'from' | 'to'> & {

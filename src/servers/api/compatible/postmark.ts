@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, oneLine, templateData } from '../emails/email-fields.js'
@@ -19,8 +19,8 @@ import {
   isOwnField,
   looseBase64,
   oneAddress,
-  plainText,
   recipientList,
+  tagValues,
   toEmailRequest,
   toFiles,
   toTags,
@@ -48,7 +48,7 @@ const fields = z.object({
   HtmlBody: bodyText.optional(),
   TextBody: bodyText.optional(),
   Tag: z.string().max(MAX_TAG_TEXT).optional(),
-  Metadata: z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText).optional(),
+  Metadata: tagValues.optional(),
   // The library for Ruby sends all fields of a composed message.
   Headers: headerList(isOwnField).optional(),
   TrackOpens: z.boolean().optional(),
@@ -64,12 +64,15 @@ const fields = z.object({
   MessageStream: z.string().optional().meta({ description: 'Ignored.' }),
 })
 
-function toRequest(given: z.output<typeof fields>): EmailRequest {
+function toRequest(given: z.output<typeof fields>, context: z.RefinementCtx): EmailRequest {
   const { From: from, To: to, Cc: cc, Bcc: bcc, ReplyTo, Subject: subject, HtmlBody: html, TextBody: text } = given
   const { Tag, Metadata, Headers: headers, TrackOpens, TrackLinks, Attachments = [], TemplateId, TemplateAlias } = given
+  const tags = toTags(Tag === undefined ? [] : [Tag], Metadata)
+  if (tags.length > MAX_TAGS) {
+    context.addIssue({ code: 'custom', path: ['Metadata'], message: `at most ${MAX_TAGS} tags with Tag` })
+  }
   return toEmailRequest({
-    ...{ from, to, cc, bcc, reply_to: ReplyTo, subject, html, text, headers },
-    tags: toTags(Tag === undefined ? [] : [Tag], Metadata),
+    ...{ from, to, cc, bcc, reply_to: ReplyTo, subject, html, text, headers, tags },
     tracking: {
       open: TrackOpens,
       click: TrackLinks === undefined ? undefined : TrackLinks !== 'None' && TrackLinks !== 'TextOnly',

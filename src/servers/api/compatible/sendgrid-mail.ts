@@ -26,6 +26,7 @@ import {
   looseBase64,
   mergeHeaders,
   plainText,
+  tagValues,
   toEmailRequest,
   toFiles,
   toMailbox,
@@ -47,7 +48,6 @@ const words = withMaxSize(MAX_SUBSTITUTIONS, 'substitutions', z.record(z.string(
 const subject = oneLine.max(MAX_SUBJECT)
 /** Seconds since 1970. */
 const sendAt = z.int().min(0).max(4_102_444_800)
-const args = withMaxSize(MAX_TAGS, 'arguments', z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText))
 
 const personalization = z.object({
   to: mailboxes.refine((list) => list.length > 0, 'is required'),
@@ -60,7 +60,7 @@ const personalization = z.object({
     .optional()
     .meta({ description: 'Words of subject, bodies and header fields, and their values.' }),
   dynamic_template_data: templateData.optional(),
-  custom_args: args.optional(),
+  custom_args: tagValues.optional(),
   send_at: sendAt.optional(),
 })
 
@@ -96,13 +96,18 @@ const fields = z.object({
   template_id: z.string().max(256).optional().meta({ description: 'The id or the alias of a template here.' }),
   headers: customHeaders.optional(),
   categories: withMaxSize(MAX_TAGS, 'categories', z.array(z.string().min(1).max(MAX_TAG_TEXT))).optional(),
-  custom_args: args.optional(),
+  custom_args: tagValues.optional(),
   send_at: sendAt.optional(),
   mail_settings: z.object({ sandbox_mode: enabled }).optional(),
   tracking_settings: z.object({ click_tracking: enabled, open_tracking: enabled }).optional(),
 })
 
 export type SendGridMail = z.output<typeof fields>
+type Personalization = SendGridMail['personalizations'][number]
+
+function tagsOf(mail: SendGridMail, one: Personalization): ReturnType<typeof toTags> {
+  return toTags(mail.categories ?? [], { ...mail.custom_args, ...one.custom_args })
+}
 
 const example = {
   personalizations: [{ to: [{ email: 'bob@example.com' }] }],
@@ -112,6 +117,13 @@ const example = {
 }
 
 export const sendGridMail = fields
+  .superRefine((mail, context) => {
+    const place = mail.personalizations.findIndex((one) => tagsOf(mail, one).length > MAX_TAGS)
+    if (place === -1) return
+    const path = mail.personalizations[place]?.custom_args === undefined ? [] : ['personalizations', place]
+    const message = `at most ${MAX_TAGS} tags with categories`
+    context.addIssue({ code: 'custom', path: [...path, 'custom_args'], message })
+  })
   .superRefine(({ subject, content = [], template_id: template, personalizations }, context) => {
     if (template !== undefined) return
     const require = (path: PropertyKey[]): void =>
@@ -121,8 +133,6 @@ export const sendGridMail = fields
     if (subject === undefined && without !== -1) require(['personalizations', without, 'subject'])
   })
   .meta({ id: 'SendGridMail', example })
-
-type Personalization = SendGridMail['personalizations'][number]
 
 /** The emails of a request. Each is made when it is its turn. */
 export class SendGridEmails {
@@ -151,7 +161,7 @@ export class SendGridEmails {
       html: await replaceInBody(this.bodyOf('text/html'), substitutions),
       text: await replaceInBody(this.bodyOf('text/plain'), substitutions),
       headers: Object.keys(headers).length === 0 ? undefined : headers,
-      tags: toTags(mail.categories ?? [], { ...mail.custom_args, ...one.custom_args }).slice(0, MAX_TAGS),
+      tags: tagsOf(mail, one),
       scheduled_for: at === undefined ? undefined : new Date(at * 1_000).toISOString(),
       tracking: { open: open?.enable, click: click?.enable },
       template_alias: mail.template_id,

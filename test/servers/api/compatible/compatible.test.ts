@@ -1,6 +1,8 @@
 /** Requests of other services' clients become emails, or are refused with the field at fault. */
 import t from 'tap'
 import type { Refusal } from '../../../../src/base/mail/refusal.js'
+import { mailgunFields } from '../../../../src/servers/api/compatible/mailgun-fields.js'
+import { MailgunMail } from '../../../../src/servers/api/compatible/mailgun-mail.js'
 import { postmarkEmail } from '../../../../src/servers/api/compatible/postmark.js'
 import { SendGridEmails, sendGridMail } from '../../../../src/servers/api/compatible/sendgrid-mail.js'
 import { sesEmail } from '../../../../src/servers/api/compatible/ses-email.js'
@@ -116,4 +118,56 @@ t.test('a file that is no inline image may have an id of any form', async (t) =>
   t.match(ofSes, { attachments: [{ filename: 'a.png' }], inline_images: [] })
   const ofPostmark = readPostmark({ Attachments: [{ Content: content, Name: 'a.png', ContentID: '' }] })
   t.match(ofPostmark, { attachments: [{ filename: 'a.png' }], inline_images: [] })
+})
+
+/** So many entries of an object. */
+const entries = (count: number, name = 'k'): Readonly<Record<string, string>> =>
+  Object.fromEntries(Array.from({ length: count }, (_, place) => [`${name}${place}`, 'x']))
+
+t.test('tags are as short and as few as those of our own interface', async (t) => {
+  const readers = { custom_args: readSendGrid, Metadata: async (more: Fields) => readPostmark(more) }
+  for (const [field, read] of Object.entries(readers)) {
+    const refusalOf = (values: Fields, more: Fields = {}) => catchRefusal(() => read({ [field]: values, ...more }))
+    t.match(await read({ [field]: { n: 1, b: true, t: 'x'.repeat(256) } }), {
+      tags: [
+        { name: 'n', value: '1' },
+        { name: 'b', value: 'true' },
+        { name: 't', value: 'x'.repeat(256) },
+      ],
+    })
+    t.match(await refusalOf({ a: 'x'.repeat(257) }), { message: new RegExp(`^${field}\\.a: .*at most 256 characters`) })
+    t.match(await refusalOf({ ['x'.repeat(257)]: 'a' }), { kind: 'invalid-parameter' })
+    t.match(await refusalOf({ '': 'a' }), { kind: 'invalid-parameter' })
+    t.match(await refusalOf(entries(21)), { message: `${field}: at most 20 entries` })
+    t.match(await read({ [field]: entries(19), categories: ['a'], Tag: 'a' }), { tags: { length: 20 } })
+    const [word] = field === 'Metadata' ? ['Tag'] : ['categories']
+    t.match(await refusalOf(entries(20), { categories: ['a'], Tag: 'a' }), {
+      message: `${field}: at most 20 tags with ${word}`,
+    })
+  }
+})
+
+t.test('arguments of a request and of a personalization count together', async (t) => {
+  const to = [{ email: 'bob@b.test' }]
+  const own = { to, custom_args: entries(11, 'own') }
+  const read = (count: number) =>
+    readSendGrid({ personalizations: [{ to }, own], custom_args: entries(count), categories: ['a'] })
+  t.match(await read(8), { tags: { length: 9 } })
+  t.match(await catchRefusal(() => read(9)), {
+    message: 'personalizations[1].custom_args: at most 20 tags with categories',
+  })
+})
+
+t.test('names of variables in the header field of Mailgun are as short as tags', async (t) => {
+  const given = { from: 'app@a.test', to: ['bob@b.test'], subject: 'hello', text: 'a line' }
+  const read = (name: string, more: Fields = {}) => {
+    const h = { 'X-Mailgun-Variables': JSON.stringify({ [name]: 'x' }) }
+    return new MailgunMail(parseInput(mailgunFields, { ...given, h, ...more })).single
+  }
+  t.match(read('x'.repeat(256)), { tags: [{ name: 'x'.repeat(256) }] })
+  for (const name of ['x'.repeat(257), '']) {
+    const refusal = await catchRefusal(() => read(name))
+    t.match(refusal, { kind: 'invalid-parameter', message: /characters, and 1 to 256 in its name$/ })
+    t.match(read(name, { template: 'welcome' }), { tags: { length: 0 } }, 'it is a value of the template')
+  }
 })

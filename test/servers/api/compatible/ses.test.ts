@@ -88,6 +88,16 @@ t.test('a key makes one email of equal requests, whatever their content', async 
   }
 })
 
+t.test('tags of the request and of the header of a message count together', async (t) => {
+  const EmailTags = Array.from({ length: 20 }, (_, place) => ({ Name: `n${place}`, Value: 'x' }))
+  const Data = Buffer.from('X-Service-Tag: a=b\nFrom: app@a.test\nTo: tag@b.test\nSubject: raw\n\na line\n')
+  const send = (tags: typeof EmailTags) =>
+    client.send(new SendEmailCommand({ Content: { Raw: { Data } }, EmailTags: tags }))
+  await t.rejects(send(EmailTags), { name: 'BadRequestException', message: /^tags: 21 with those of the header/ })
+  const { MessageId: id = '' } = await send(EmailTags.slice(1))
+  t.match((await app.waitUntilSettled(id)).tags, { length: 20 })
+})
+
 t.test('nodemailer sends through it', async (t) => {
   const transport = createTransport({ SES: { sesClient: client, SendEmailCommand } })
   const sent = await transport.sendMail({ from: 'app@a.test', to: 'zoe@b.test', subject: 'hello', text: 'a line' })

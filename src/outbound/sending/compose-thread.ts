@@ -61,6 +61,12 @@ export interface WrapJob {
   readonly maxLineOctets: number
 }
 
+export interface MessageToWrap {
+  readonly raw: Buffer
+  readonly maxLineOctets: number
+  readonly workspaceId: string
+}
+
 export type ThreadJob = ContentJob | TemplateJob | PreviewJob | BlocksJob | WrapJob
 
 /** The message as the thread sends it. Buffers become plain Uint8Arrays on the way. */
@@ -119,9 +125,9 @@ export class ComposeThread {
     return { ...composed, raw: bytes }
   }
 
-  /** Rejects with the Refusal of `renderTemplate`. */
-  async render(job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
-    return toRendered(await this.run({ kind: 'render', ...job }, []))
+  /** Rejects with the Refusal of `renderTemplate`, or with `unavailable` if too many messages of the owner wait. */
+  async render(workspaceId: string, job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
+    return toRendered(await this.run({ kind: 'render', ...job }, [], this.ownerOf(workspaceId)))
   }
 
   /** The same for a template that is only shown. It waits for its turn, and rejects with `unavailable` if too many wait. */
@@ -147,10 +153,14 @@ export class ComposeThread {
     return { blocks, html: done.html }
   }
 
-  /** Wraps long lines. Null if the message cannot be wrapped. `raw` is empty afterwards. */
-  async wrap({ raw, maxLineOctets }: { raw: Buffer; maxLineOctets: number }): Promise<Buffer | null> {
+  /**
+   * Wraps long lines. Null if the message cannot be wrapped. `raw` is empty afterwards. Rejects with `unavailable` if too
+   * many messages of the owner wait.
+   */
+  async wrap({ raw, maxLineOctets, workspaceId }: MessageToWrap): Promise<Buffer | null> {
     const memory = memoryAloneOf(raw)
-    const done = await this.run({ kind: 'wrap', raw, maxLineOctets }, memory === null ? [] : [memory])
+    const memories = memory === null ? [] : [memory]
+    const done = await this.run({ kind: 'wrap', raw, maxLineOctets }, memories, this.ownerOf(workspaceId))
     if (done.kind !== 'wrapped') throw new Error(`a message was to be wrapped, and the thread has ${done.kind} it`)
     if (done.raw === null) return null
     const wrapped = bufferOf(done.raw)
@@ -159,10 +169,11 @@ export class ComposeThread {
   }
 
   private runInTurn(workspaceId: string, job: PreviewJob | BlocksJob | TemplateJob): Promise<DoneJob> {
-    return this.turns.run(this.ownerOf(workspaceId), () => this.run(job, []))
+    return this.turns.run(this.ownerOf(workspaceId), () => this.run(job, [], null))
   }
 
-  private async run(job: ThreadJob, memories: readonly ArrayBuffer[], owner: string | null = null): Promise<DoneJob> {
+  /** The owner is null for a job that has had its turn. */
+  private async run(job: ThreadJob, memories: readonly ArrayBuffer[], owner: string | null): Promise<DoneJob> {
     const done = await this.thread.run(job, memories, owner)
     if (done.kind === 'refused') throw reviveRefusal(done.refusal)
     return done

@@ -6,12 +6,13 @@
 
 import { type Header, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
 import { decodeHeaderText } from '../../base/mail/header-text.js'
+import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Tag } from '../../base/storage/tables/email-tables.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
-import type { HeaderOptions } from './dialect-fields.js'
+import { type HeaderOptions, MAX_TAGS } from './dialect-fields.js'
 import type { EmailCommitter } from './email-committer.js'
 import type { EmailPreparer } from './email-preparer.js'
 import { findEarlierUse, fingerprintInSteps, type KeyUse } from './idempotency.js'
@@ -94,13 +95,18 @@ function addExtras(
   written: HeaderOptions,
   { idempotencyKey = null, tags = [], options, isTest = false }: SubmissionExtras,
 ): HeaderOptions {
+  const all = [...written.tags, ...tags]
+  if (all.length > MAX_TAGS) {
+    const message = `tags: ${all.length} with those of the header of the message, allowed: ${MAX_TAGS}; give fewer`
+    throw new Refusal('invalid-parameter', message, { field: 'tags', value: all.length })
+  }
   return {
     ...written,
     trackOpens: options?.trackOpens ?? written.trackOpens,
     trackClicks: options?.trackClicks ?? written.trackClicks,
     scheduledFor: options?.scheduledFor ?? written.scheduledFor,
     idempotencyKey: idempotencyKey ?? written.idempotencyKey,
-    tags: [...written.tags, ...tags],
+    tags: all,
     dropped: isTest || written.dropped === true,
   }
 }

@@ -40,10 +40,12 @@ export interface RenderedBodies<Bytes> {
 
 /** `ComposeThread`, which imports the types of this file. */
 interface TemplateRenderer {
-  render(job: TemplateToRender): Promise<RenderedBodies<Buffer>>
+  render(workspaceId: string, job: TemplateToRender): Promise<RenderedBodies<Buffer>>
 }
 
 export interface TemplateUse extends FirstRecipient {
+  /** The workspace that sends the email. */
+  readonly workspaceId: string
   readonly template: ParsedTemplate
   readonly data: TemplateData
 }
@@ -61,9 +63,12 @@ export class ContentFiller {
     private readonly composing: TemplateRenderer,
   ) {}
 
-  /** Rejects with a Refusal for missing or unsuitable values, too many links, and a template without a body. */
+  /**
+   * Rejects with a Refusal for missing or unsuitable values, too many links, a template without a body, and with
+   * `unavailable` if too many messages of the owner wait.
+   */
   async fillTemplate(use: TemplateUse): Promise<FilledContent> {
-    const { template, data, from, recipientId } = use
+    const { workspaceId, template, data, from, recipientId } = use
     const { id, html, text } = template
     if (html === null && text === null) {
       const details = { field: 'template_id', value: id }
@@ -75,7 +80,7 @@ export class ContentFiller {
     const unsubscribeUrl = this.unsubscribing.urlOf({ recipientId, from })
     const rendered =
       renderSmallTemplate(template, data, unsubscribeUrl) ??
-      (await this.composing.render({ template, data, unsubscribeUrl, form: 'text' }))
+      (await this.composing.render(workspaceId, { template, data, unsubscribeUrl, form: 'text' }))
     return { ...rendered, hasUnsubscribeLink: links > 0 }
   }
 }

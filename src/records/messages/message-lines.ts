@@ -10,26 +10,35 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { concatInSteps } from '../../base/platform/memory/byte-pieces.js'
 import { sharedTurns } from '../../base/platform/shared-turns.js'
 
-/** Returns null if the message cannot be wrapped. `raw` may be empty afterwards. */
 interface LineWrapping {
-  wrap(raw: Buffer, maxLineOctets: number): Promise<Buffer | null>
+  /** The workspace that sends the message. */
+  readonly workspaceId: string
+  /** Returns null if the message cannot be wrapped. `raw` may be empty afterwards. */
+  readonly wrapper: { wrap(message: MessageToWrap): Promise<Buffer | null> }
+}
+
+interface MessageToWrap {
+  readonly raw: Buffer
+  readonly maxLineOctets: number
+  readonly workspaceId: string
 }
 
 interface LineRules {
   readonly maxLineOctets: number
   /** Wraps the lines that are too long. If it is absent or cannot wrap them, they are refused. */
-  readonly lineWrapper?: LineWrapping | null | undefined
+  readonly wrapping?: LineWrapping | null
   /** The header has lines of a mailbox file, which are dropped. */
   readonly onMailboxLine: () => void
 }
 
 /** Returns the message as it is kept. It works in steps, so that other messages have their turns of the event loop. */
 export async function checkLines(raw: Buffer, rules: LineRules): Promise<Buffer> {
-  const { maxLineOctets, onMailboxLine, lineWrapper } = rules
+  const { maxLineOctets, onMailboxLine, wrapping = null } = rules
   const form = await scanForm(raw, maxLineOctets)
-  if (form.kind === 'line-too-long' && lineWrapper != null) {
+  if (form.kind === 'line-too-long' && wrapping !== null) {
     const whole = await checkLines(raw, { maxLineOctets: Number.POSITIVE_INFINITY, onMailboxLine })
-    const wrapped = await lineWrapper.wrap(whole, maxLineOctets)
+    const { wrapper, workspaceId } = wrapping
+    const wrapped = await wrapper.wrap({ raw: whole, maxLineOctets, workspaceId })
     if (wrapped !== null) return wrapped
   }
   switch (form.kind) {

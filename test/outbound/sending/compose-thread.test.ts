@@ -53,10 +53,10 @@ t.test('the thread renders what the main thread would, and leaves small template
   const data = { a: 'x', b: '<&>'.repeat(20_000) }
   const here = renderTemplate(parsed, data, 'https://u.test')
   const job = { template: parsed, data, unsubscribeUrl: 'https://u.test' }
-  const there = await thread.render({ ...job, form: 'text' })
+  const there = await thread.render('ws_1', { ...job, form: 'text' })
   t.strictSame({ ...there, html: there.html?.toString() }, here)
-  t.equal(JSON.parse((await thread.render({ ...job, form: 'json' })).html?.toString() ?? ''), here.html)
-  await t.rejects(thread.render({ ...job, data: {}, form: 'text' }), /no value for: a, b/)
+  t.equal(JSON.parse((await thread.render('ws_1', { ...job, form: 'json' })).html?.toString() ?? ''), here.html)
+  await t.rejects(thread.render('ws_1', { ...job, data: {}, form: 'text' }), /no value for: a, b/)
   t.equal(renderSmallTemplate(parsed, data, 'https://u.test'), null)
   t.strictSame(renderSmallTemplate(parsed, { a: 'x', b: 'y' }, ''), renderTemplate(parsed, { a: 'x', b: 'y' }, ''))
   t.throws(() => renderSmallTemplate(parsed, {}, ''), /no value for: a, b/)
@@ -139,11 +139,12 @@ t.test('long lines of a large message are wrapped there as here', async (t) => {
   const thread = new ComposeThread()
   t.teardown(() => thread.stop())
   const raw = Buffer.from(`Subject: s\r\n\r\n${'word '.repeat(60_000)}\r\n`)
+  const rules = { maxLineOctets: 998, workspaceId: 'ws_1' }
   const here = wrapLongLines(raw, 998)
-  const there = await new LineWrapper(thread).wrap(Buffer.concat([raw]), 998)
+  const there = await new LineWrapper(thread).wrap({ raw: Buffer.concat([raw]), ...rules })
   t.ok(here !== null && there?.equals(here))
   const sealed = Buffer.from(`Content-Type: application/pkcs7-mime\r\n\r\n${'x'.repeat(200_000)}\r\n`)
-  t.equal(await new LineWrapper(thread).wrap(sealed, 998), null)
+  t.equal(await new LineWrapper(thread).wrap({ raw: sealed, ...rules }), null)
 })
 
 t.test('mail waits for one compilation, and owners take turns at theirs', async (t) => {
@@ -189,20 +190,31 @@ t.test('templates that are only shown take turns, and mail does not', async (t) 
   const shown = await Promise.allSettled(Array.from({ length: 12 }, () => thread.renderInTurn('ws_1', job)))
   t.equal(shown.filter(({ status }) => status === 'rejected').length, 3, 'one is under way, and eight wait')
   t.match(shown.at(-1), { reason: { kind: 'unavailable', details: { retry_after: 1 } } })
-  const mail = await Promise.all(Array.from({ length: 12 }, () => thread.render(job)))
+  const mail = await Promise.all(Array.from({ length: 12 }, () => thread.render('ws_1', job)))
   t.equal(mail.length, 12)
 })
 
 t.test('so many messages of one workspace may wait', async (t) => {
-  const thread = new ComposeThread()
-  t.teardown(() => thread.stop())
-  const send = (workspaceId: string) =>
-    thread.compose({
-      ...{ content: small, email: { ...email, workspaceId }, hostname: 'mail.test', unsubscribe: null },
-      ...{ base, publicUrl: base },
-    })
-  const many = Promise.allSettled(Array.from({ length: MAX_WAITING_MESSAGES + 2 }, () => send('ws_1')))
-  t.ok((await send('ws_2')).raw.length > 0)
-  const refused = (await many).filter(({ status }) => status === 'rejected')
-  t.match(refused, [{ reason: { kind: 'unavailable' } }])
+  const template = parseTemplate({ id: 't', subject: 'Hi', html: '<p>{{b}}</p>', text: null })
+  const rendered = { template, data: { b: 'x' }, unsubscribeUrl: 'https://u.test', form: 'text' } as const
+  const raw = Buffer.from(`Subject: s\r\n\r\n${'word '.repeat(300)}\r\n`)
+  const ways: Readonly<Record<string, (thread: ComposeThread, workspaceId: string) => Promise<unknown>>> = {
+    compose: (thread, workspaceId) =>
+      thread.compose({
+        ...{ content: small, email: { ...email, workspaceId }, hostname: 'mail.test', unsubscribe: null },
+        ...{ base, publicUrl: base },
+      }),
+    render: (thread, workspaceId) => thread.render(workspaceId, rendered),
+    wrap: (thread, workspaceId) => thread.wrap({ raw, maxLineOctets: 998, workspaceId }),
+  }
+  for (const [name, send] of Object.entries(ways)) {
+    const thread = new ComposeThread((workspaceId) => (workspaceId === 'ws_3' ? 'ws_1' : workspaceId))
+    t.teardown(() => thread.stop())
+    const ids = Array.from({ length: MAX_WAITING_MESSAGES + 2 }, (_, place) => (place % 2 === 0 ? 'ws_1' : 'ws_3'))
+    const many = Promise.allSettled(ids.map((workspaceId) => send(thread, workspaceId)))
+    t.ok(await send(thread, 'ws_2'), `${name}: another owner has room`)
+    const refused = (await many).filter(({ status }) => status === 'rejected')
+    t.match(refused, [{ reason: { kind: 'unavailable' } }], name)
+    t.equal(refused.length, 1, name)
+  }
 })

@@ -10,8 +10,11 @@ import type { RequestStatement } from './batch-plan.js'
 import { ConnectionLost, ServerError, type UnsendableValue } from './server-errors.js'
 
 const DIVISION_BY_ZERO = '22012'
-/** Classes of SQLSTATE (appendix A of the manual) that concern one request: values, constraints, syntax. */
-const classesOfOne = ['21', '22', '23', '42', 'P0']
+/**
+ * Classes of SQLSTATE (appendix A of the manual) that concern one request: values, constraints, syntax, and limits of the
+ * program, such as a row that is too large for an index.
+ */
+const classesOfOne = ['21', '22', '23', '42', '54', 'P0']
 /** A deadlock, or a conflict of transactions. */
 const MADE_BY_LOCKS = '40'
 

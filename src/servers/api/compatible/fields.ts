@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { tryParseAddress } from '../../../base/mail/address.js'
 import { isUnambiguous, MAX_LIST_LENGTH, parseMailboxList } from '../../../base/mail/mailbox-list.js'
 import { isDisplayName, MAX_NAME_LENGTH, type NamedAddress } from '../../../base/mail/named-address.js'
+import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { base64, MAX_RECIPIENTS } from '../emails/email-fields.js'
-import type { EmailRequest } from '../emails/email-request.js'
+import { customHeaders, type EmailRequest } from '../emails/email-request.js'
 import { addressIssue } from '../http/input/parse-input.js'
+import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
 /** Mailboxes separated by commas, with or without names: `bob@b.test, "Bob, of B" <bob@b.test>`. */
 export const addressList = z
@@ -70,8 +73,34 @@ export function isOwnField(name: string): boolean {
   return ownFields.has(lower) || lower.startsWith('content-')
 }
 
+/**
+ * Header fields as a list of names and values; each name may be there once, whatever its case. Those that `isLeftOut`
+ * names are left out.
+ */
+export function headerList(isLeftOut: (name: string) => boolean = () => false): z.ZodType<HeaderFields> {
+  const list = z.array(z.object({ Name: z.string(), Value: z.string() }))
+  return withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', list)
+    .transform((given, context): unknown => {
+      const fields = new Map<string, string>()
+      for (const { Name, Value } of given.filter(({ Name }) => !isLeftOut(Name))) {
+        // An object would keep the last one alone.
+        if (fields.has(Name)) context.addIssue({ code: 'custom', path: [Name], message: 'is given twice' })
+        fields.set(Name, Value)
+      }
+      return Object.fromEntries(fields)
+    })
+    .pipe(customHeaders)
+}
+
 /** Text, a number or a switch, as text. */
 export const plainText = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+
+/** Values that become tags. Names and values are parts of database keys, which must not be longer. */
+export const tagValues = withMaxSize(
+  MAX_TAGS,
+  'entries',
+  rejectProto(z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText.pipe(z.string().max(MAX_TAG_TEXT)))),
+)
 
 /** An email whose fields may be undefined, as an optional field of a schema is. */
 type EmailDraft = Pick<EmailRequest, 'from' | 'to'> & {
@@ -107,20 +136,18 @@ export interface GivenFile {
   readonly filename: string
   readonly content: Buffer
   readonly contentType: string | undefined
-  /** With or without `cid:` and angle brackets. */
   readonly contentId: string | undefined
 }
 
 export function toFiles(files: readonly GivenFile[]): Pick<EmailDraft, 'attachments' | 'inline_images'> {
-  const images = files.filter(({ contentId }) => contentId !== undefined && contentId !== '')
-  const others = files.filter((file) => !images.includes(file))
+  const others = files.filter(({ contentId }) => contentId === undefined)
   return {
     attachments: others.map(({ filename, content, contentType = 'application/octet-stream' }) => {
       return { filename, content, content_type: contentType }
     }),
-    inline_images: images.map(({ filename, content, contentType, contentId = '' }) => {
-      const cid = contentId.replace(/^cid:/i, '').replace(/^<|>$/g, '')
-      return { filename, content, cid, ...(contentType === undefined ? {} : { content_type: contentType }) }
+    inline_images: files.flatMap(({ filename, content, contentType, contentId: cid }) => {
+      const typed = contentType === undefined ? {} : { content_type: contentType }
+      return cid === undefined ? [] : [{ filename, content, cid, ...typed }]
     }),
   }
 }

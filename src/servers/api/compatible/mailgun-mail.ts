@@ -147,11 +147,14 @@ export class MailgunMail {
   private buildTags(person: Person | null): ReturnType<typeof toTags> | Refusal {
     const { 'o:tag': words = [], template } = this.fields
     const named = this.variables.map(([name, value]) => [name, fill(value, person)] as const)
-    const short = named.filter(([, value]) => value.length <= MAX_TAG_TEXT)
+    const short = named.filter(isShort)
     const tags = toTags(words, Object.fromEntries(short))
     if (template !== undefined) return tags.slice(0, MAX_TAGS)
-    const [long] = named.find(([, value]) => value.length > MAX_TAG_TEXT) ?? []
-    if (long !== undefined) return fault(`v:${long}`, `must have at most ${MAX_TAG_TEXT} characters`)
+    const [long] = named.find((one) => !isShort(one)) ?? []
+    if (long !== undefined) {
+      const rule = `must have at most ${MAX_TAG_TEXT} characters, and 1 to ${MAX_TAG_TEXT} in its name`
+      return fault(`v:${long.slice(0, MAX_TAG_TEXT)}`, rule)
+    }
     return tags.length > MAX_TAGS ? fault('o:tag', `at most ${MAX_TAGS} tags with the variables v:*`) : tags
   }
 
@@ -160,6 +163,11 @@ export class MailgunMail {
     const filled = fillTexts(this.data, person)
     return isRecord(filled) ? filled : {}
   }
+}
+
+/** Whether the variable can be a tag. The form bounds names of `v:name`, but not those in `h:X-Mailgun-Variables`. */
+function isShort([name, value]: readonly [name: string, value: string]): boolean {
+  return name !== '' && name.length <= MAX_TAG_TEXT && value.length <= MAX_TAG_TEXT
 }
 
 type File = NonNullable<MailgunFields['attachment']>[number]

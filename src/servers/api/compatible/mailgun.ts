@@ -113,13 +113,13 @@ function sendMessageRoute(deps: MailgunDeps): Route {
 
 async function sendMessage(deps: MailgunDeps, call: Call<undefined, MailgunMessage>): Promise<Answer> {
   await requireDomain(deps, call)
-  const { principal, body, header, now } = call
+  const { principal, body, now } = call
   const { raw, to, tags, isTest, trackOpens, trackClicks, deliveryTime } = body
   const id = await deps.messages.accept(
-    principal,
+    call,
     { raw, to },
     {
-      ...{ tags, isTest, keepsSuppressed: true, idempotencyKey: header('idempotency-key') ?? null },
+      ...{ tags, isTest, keepsSuppressed: true },
       options: {
         ...{ trackOpens, trackClicks },
         scheduledFor: deliveryTime === null ? null : parseReleaseTime(deliveryTime, now, 'o:deliverytime'),

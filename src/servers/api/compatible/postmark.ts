@@ -4,27 +4,28 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
-import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
 import type { BatchStyle, EmailAcceptance } from '../emails/email-acceptance.js'
 import { bodyText, contentType, filename, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules, orRefusal } from '../emails/email-request.js'
+import { type EmailRequest, emailRules, orRefusal } from '../emails/email-request.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import type { CompatibleService } from '../http/route/compatible-service.js'
 import { type Route, route } from '../http/route/route.js'
 import {
   addressList,
+  headerList,
   isOwnField,
   looseBase64,
   oneAddress,
-  plainText,
   recipientList,
+  tagValues,
   toEmailRequest,
   toFiles,
   toTags,
 } from './fields.js'
+import { optionalImageId } from './image-ids.js'
 import { postmarkError, toPostmarkError } from './postmark-errors.js'
 
 /** Messages of a batch. */
@@ -34,13 +35,8 @@ const file = z.object({
   Name: filename,
   Content: looseBase64,
   ContentType: contentType.optional(),
-  ContentID: z.string().max(255).optional(),
+  ContentID: optionalImageId.optional(),
 })
-
-/** The fields that the message gets. The library for Ruby sends those of a composed message. */
-function toOwnHeaders(list: readonly { readonly Name: string; readonly Value: string }[]): unknown {
-  return Object.fromEntries(list.filter(({ Name }) => !isOwnField(Name)).map(({ Name, Value }) => [Name, Value]))
-}
 
 const fields = z.object({
   From: oneAddress,
@@ -52,11 +48,9 @@ const fields = z.object({
   HtmlBody: bodyText.optional(),
   TextBody: bodyText.optional(),
   Tag: z.string().max(MAX_TAG_TEXT).optional(),
-  Metadata: z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText).optional(),
-  Headers: withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', z.array(z.object({ Name: z.string(), Value: z.string() })))
-    .transform(toOwnHeaders)
-    .pipe(customHeaders)
-    .optional(),
+  Metadata: tagValues.optional(),
+  // The library for Ruby sends all fields of a composed message.
+  Headers: headerList(isOwnField).optional(),
   TrackOpens: z.boolean().optional(),
   TrackLinks: z.enum(['None', 'HtmlAndText', 'HtmlOnly', 'TextOnly']).optional(),
   Attachments: withMaxSize(20, 'attachments', z.array(file)).optional(),
@@ -70,12 +64,15 @@ const fields = z.object({
   MessageStream: z.string().optional().meta({ description: 'Ignored.' }),
 })
 
-function toRequest(given: z.output<typeof fields>): EmailRequest {
+function toRequest(given: z.output<typeof fields>, context: z.RefinementCtx): EmailRequest {
   const { From: from, To: to, Cc: cc, Bcc: bcc, ReplyTo, Subject: subject, HtmlBody: html, TextBody: text } = given
   const { Tag, Metadata, Headers: headers, TrackOpens, TrackLinks, Attachments = [], TemplateId, TemplateAlias } = given
+  const tags = toTags(Tag === undefined ? [] : [Tag], Metadata)
+  if (tags.length > MAX_TAGS) {
+    context.addIssue({ code: 'custom', path: ['Metadata'], message: `at most ${MAX_TAGS} tags with Tag` })
+  }
   return toEmailRequest({
-    ...{ from, to, cc, bcc, reply_to: ReplyTo, subject, html, text, headers },
-    tags: toTags(Tag === undefined ? [] : [Tag], Metadata),
+    ...{ from, to, cc, bcc, reply_to: ReplyTo, subject, html, text, headers, tags },
     tracking: {
       open: TrackOpens,
       click: TrackLinks === undefined ? undefined : TrackLinks !== 'None' && TrackLinks !== 'TextOnly',

@@ -13,6 +13,7 @@ import {
   bodyText,
   contentType,
   filename,
+  MAX_CONTENT_ID,
   MAX_RECIPIENTS,
   oneLine,
   templateData,
@@ -25,11 +26,13 @@ import {
   looseBase64,
   mergeHeaders,
   plainText,
+  tagValues,
   toEmailRequest,
   toFiles,
   toMailbox,
   toTags,
 } from './fields.js'
+import { readInlineId } from './image-ids.js'
 import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Emails of one request. */
@@ -45,7 +48,6 @@ const words = withMaxSize(MAX_SUBSTITUTIONS, 'substitutions', z.record(z.string(
 const subject = oneLine.max(MAX_SUBJECT)
 /** Seconds since 1970. */
 const sendAt = z.int().min(0).max(4_102_444_800)
-const args = withMaxSize(MAX_TAGS, 'arguments', z.record(z.string().min(1).max(MAX_TAG_TEXT), plainText))
 
 const personalization = z.object({
   to: mailboxes.refine((list) => list.length > 0, 'is required'),
@@ -58,17 +60,23 @@ const personalization = z.object({
     .optional()
     .meta({ description: 'Words of subject, bodies and header fields, and their values.' }),
   dynamic_template_data: templateData.optional(),
-  custom_args: args.optional(),
+  custom_args: tagValues.optional(),
   send_at: sendAt.optional(),
 })
 
-const file = z.object({
-  content: looseBase64,
-  filename,
-  type: contentType.optional(),
-  disposition: z.enum(['attachment', 'inline']).optional(),
-  content_id: z.string().max(255).optional(),
-})
+const file = z
+  .object({
+    content: looseBase64,
+    filename,
+    type: contentType.optional(),
+    disposition: z.enum(['attachment', 'inline']).optional(),
+    content_id: z.string().max(MAX_CONTENT_ID).optional(),
+  })
+  .transform(({ content, filename, type: contentType, disposition, content_id: id }, context): GivenFile => {
+    const given = { field: 'content_id', id, filename }
+    const contentId = disposition === 'inline' ? readInlineId(given, context) : undefined
+    return { filename, content, contentType, contentId }
+  })
 
 const content = z.object({
   type: z.enum(['text/plain', 'text/html'], 'allowed: text/plain, text/html'),
@@ -88,13 +96,18 @@ const fields = z.object({
   template_id: z.string().max(256).optional().meta({ description: 'The id or the alias of a template here.' }),
   headers: customHeaders.optional(),
   categories: withMaxSize(MAX_TAGS, 'categories', z.array(z.string().min(1).max(MAX_TAG_TEXT))).optional(),
-  custom_args: args.optional(),
+  custom_args: tagValues.optional(),
   send_at: sendAt.optional(),
   mail_settings: z.object({ sandbox_mode: enabled }).optional(),
   tracking_settings: z.object({ click_tracking: enabled, open_tracking: enabled }).optional(),
 })
 
 export type SendGridMail = z.output<typeof fields>
+type Personalization = SendGridMail['personalizations'][number]
+
+function tagsOf(mail: SendGridMail, one: Personalization): ReturnType<typeof toTags> {
+  return toTags(mail.categories ?? [], { ...mail.custom_args, ...one.custom_args })
+}
 
 const example = {
   personalizations: [{ to: [{ email: 'bob@example.com' }] }],
@@ -104,6 +117,13 @@ const example = {
 }
 
 export const sendGridMail = fields
+  .superRefine((mail, context) => {
+    const place = mail.personalizations.findIndex((one) => tagsOf(mail, one).length > MAX_TAGS)
+    if (place === -1) return
+    const path = mail.personalizations[place]?.custom_args === undefined ? [] : ['personalizations', place]
+    const message = `at most ${MAX_TAGS} tags with categories`
+    context.addIssue({ code: 'custom', path: [...path, 'custom_args'], message })
+  })
   .superRefine(({ subject, content = [], template_id: template, personalizations }, context) => {
     if (template !== undefined) return
     const require = (path: PropertyKey[]): void =>
@@ -113,8 +133,6 @@ export const sendGridMail = fields
     if (subject === undefined && without !== -1) require(['personalizations', without, 'subject'])
   })
   .meta({ id: 'SendGridMail', example })
-
-type Personalization = SendGridMail['personalizations'][number]
 
 /** The emails of a request. Each is made when it is its turn. */
 export class SendGridEmails {
@@ -139,26 +157,28 @@ export class SendGridEmails {
     const { click_tracking: click, open_tracking: open } = mail.tracking_settings ?? {}
     return toEmailRequest({
       ...{ from: one.from ?? mail.from, to: one.to, cc: one.cc, bcc: one.bcc, subject },
-      reply_to: mail.reply_to_list ?? (mail.reply_to === undefined ? undefined : [mail.reply_to]),
+      reply_to: this.replyTo,
       html: await replaceInBody(this.bodyOf('text/html'), substitutions),
       text: await replaceInBody(this.bodyOf('text/plain'), substitutions),
       headers: Object.keys(headers).length === 0 ? undefined : headers,
-      tags: toTags(mail.categories ?? [], { ...mail.custom_args, ...one.custom_args }).slice(0, MAX_TAGS),
+      tags: tagsOf(mail, one),
       scheduled_for: at === undefined ? undefined : new Date(at * 1_000).toISOString(),
       tracking: { open: open?.enable, click: click?.enable },
       template_alias: mail.template_id,
       template_data: one.dynamic_template_data,
-      ...toFiles((mail.attachments ?? []).map(toFile)),
+      ...toFiles(mail.attachments ?? []),
     })
+  }
+
+  /** Libraries send an empty list where their user gives none. */
+  private get replyTo(): EmailRequest['reply_to'] | undefined {
+    const { reply_to: one, reply_to_list: list = [] } = this.mail
+    return one === undefined || list.length > 0 ? list : [one]
   }
 
   private bodyOf(type: 'text/html' | 'text/plain'): RequestedBody | undefined {
     return this.mail.content?.find((one) => one.type === type)?.value
   }
-}
-
-function toFile({ content, filename, type, disposition, content_id: id }: z.output<typeof file>): GivenFile {
-  return { filename, content, contentType: type, contentId: disposition === 'inline' ? (id ?? filename) : undefined }
 }
 
 type Words = Readonly<Record<string, string>>

@@ -4,14 +4,22 @@ import type { Address } from '../../../base/mail/address.js'
 import type { NamedAddress } from '../../../base/mail/named-address.js'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { isRecord } from '../../../base/platform/records.js'
-import { MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
 import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
 import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
-import { bodyText, contentType, filename, MAX_RECIPIENTS, oneLine, templateData } from '../emails/email-fields.js'
-import { customHeaders, type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
+import {
+  bodyText,
+  contentType,
+  filename,
+  MAX_CONTENT_ID,
+  MAX_RECIPIENTS,
+  oneLine,
+  templateData,
+} from '../emails/email-fields.js'
+import { type EmailRequest, emailRules, madeOrRefused } from '../emails/email-request.js'
 import { parseJsonBody } from '../http/input/json-body.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { type GivenFile, looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
+import { type GivenFile, headerList, looseBase64, oneAddress, toEmailRequest, toFiles } from './fields.js'
+import { readInlineId } from './image-ids.js'
 
 /** Characters of the values of a template. */
 const MAX_TEMPLATE_DATA = 262_144
@@ -26,18 +34,21 @@ const destination = z.object({
 })
 const text = z.object({ Data: bodyText, Charset: z.string().optional() })
 
-const headers = withMaxSize(MAX_CUSTOM_FIELDS, 'headers', z.array(z.object({ Name: z.string(), Value: z.string() })))
-  .transform((list): unknown => Object.fromEntries(list.map(({ Name, Value }) => [Name, Value])))
-  .pipe(customHeaders)
-  .optional()
+const headers = headerList().optional()
 
-const file = z.object({
-  FileName: filename,
-  RawContent: looseBase64,
-  ContentType: contentType.optional(),
-  ContentDisposition: z.enum(['ATTACHMENT', 'INLINE']).optional(),
-  ContentId: z.string().max(255).optional(),
-})
+const file = z
+  .object({
+    FileName: filename,
+    RawContent: looseBase64,
+    ContentType: contentType.optional(),
+    ContentDisposition: z.enum(['ATTACHMENT', 'INLINE']).optional(),
+    ContentId: z.string().max(MAX_CONTENT_ID).optional(),
+  })
+  .transform(({ FileName, RawContent, ContentType, ContentDisposition, ContentId }, context): GivenFile => {
+    const given = { field: 'ContentId', id: ContentId, filename: FileName }
+    const contentId = ContentDisposition === 'INLINE' ? readInlineId(given, context) : undefined
+    return { filename: FileName, content: RawContent, contentType: ContentType, contentId }
+  })
 const files = withMaxSize(20, 'attachments', z.array(file)).optional()
 
 const subject = z.object({ Data: oneLine.max(MAX_SUBJECT), Charset: z.string().optional() })
@@ -154,19 +165,8 @@ function toEmail(
     subject: Simple?.Subject.Data,
     ...{ html: Simple?.Body.Html?.Data, text: Simple?.Body.Text?.Data, headers: given?.Headers },
     ...{ template_alias: Template?.TemplateName, template_data: Template?.TemplateData },
-    ...toFiles((given?.Attachments ?? []).map(toFile)),
+    ...toFiles(given?.Attachments ?? []),
   })
-}
-
-function toFile({
-  FileName,
-  RawContent,
-  ContentType,
-  ContentDisposition,
-  ContentId,
-}: z.output<typeof file>): GivenFile {
-  const contentId = ContentDisposition === 'INLINE' ? (ContentId ?? FileName) : undefined
-  return { filename: FileName, content: RawContent, contentType: ContentType, contentId }
 }
 
 function toTags(given: Fields['EmailTags'] = []): Tags {

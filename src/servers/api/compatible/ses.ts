@@ -50,9 +50,9 @@ async function send(
   messages: MessageAcceptance,
   call: Call<undefined, SesRequest>,
 ): Promise<Answer> {
-  const { principal, body } = call
+  const { body } = call
   if (body.kind === 'message') {
-    const id = await messages.accept(principal, body, { tags: body.tags, keepsSuppressed: true })
+    const id = await messages.accept(call, body, { tags: body.tags, keepsSuppressed: true })
     return { kind: 'json', status: 200, body: { MessageId: id }, emails: [id] }
   }
   const style = { ...manner, toItem: toResult }

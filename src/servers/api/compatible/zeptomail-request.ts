@@ -17,6 +17,7 @@ import { customHeaders, type EmailRequest, madeOrRefused, withRules } from '../e
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { looseBase64, toEmailRequest, toMailbox } from './fields.js'
+import { imageId } from './image-ids.js'
 import { replaceInBody, replaceWords } from './replace-words.js'
 
 /** Recipients of a batch, each of whom gets an email. */
@@ -43,10 +44,10 @@ const file = z.union(
 )
 const image = z.union(
   [
-    z.object({ file_cache_key: cached, cid: z.string().max(255) }),
+    z.object({ file_cache_key: cached, cid: imageId }),
     z.object({
       content: looseBase64,
-      cid: z.string().max(255),
+      cid: imageId,
       name: filename.optional(),
       mime_type: contentType.optional(),
     }),

@@ -123,11 +123,14 @@ export const contentType = z
 
 export const filename = oneLine.min(1).max(255).meta({ description: 'What readers save it as.', example: 'bill.pdf' })
 
+export const MAX_CONTENT_ID = 255
+const contentIdRule = 'must be printable ASCII without blanks and angle brackets, such as logo.png'
+
 /** The content id that HTML refers to as `cid:`. */
 export const contentId = z
   .string()
-  .max(255)
-  .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
+  .max(MAX_CONTENT_ID)
+  .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, contentIdRule)
   .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })
 
 /** Characters of all texts in `template_data`. A template itself has 1 MB. */

@@ -16,15 +16,21 @@ export const idempotencyHeaders = idempotencyHeader(
   'Within 24 hours, the same key with the same body gets the first answer again.',
 )
 
-/** Null if there is no key. */
-export function parseIdempotencyKey({ header, principal, fingerprint }: Call<unknown, unknown>): KeyUse | null {
+type AnyCall = Call<unknown, unknown>
+
+/** Null if there is no key. Throws a Refusal `invalid-parameter`. */
+export function readIdempotencyKey({ header }: Pick<AnyCall, 'header'>): string | null {
   const key = header('idempotency-key')
   if (key === undefined) return null
-  if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
-    const message = `Idempotency-Key: 1 to ${MAX_IDEMPOTENCY_KEY} characters, found ${key.length}`
-    throw new Refusal('invalid-parameter', message, { field: 'Idempotency-Key', value: key.slice(0, 100) })
-  }
-  return { workspaceId: principal.workspaceId, key, fingerprint: fingerprint() }
+  if (key !== '' && key.length <= MAX_IDEMPOTENCY_KEY) return key
+  const message = `Idempotency-Key: 1 to ${MAX_IDEMPOTENCY_KEY} characters, found ${key.length}`
+  throw new Refusal('invalid-parameter', message, { field: 'Idempotency-Key', value: key.slice(0, 100) })
+}
+
+/** The key with the fingerprint of the request. Null if there is no key. */
+export function parseIdempotencyKey(call: AnyCall): KeyUse | null {
+  const key = readIdempotencyKey(call)
+  return key === null ? null : { workspaceId: call.principal.workspaceId, key, fingerprint: call.fingerprint() }
 }
 
 /** `after` are the emails of the request that its parts before have, if it has several parts. */

@@ -18,8 +18,10 @@ import { emailById } from '../../../records/messages/email/email.js'
 import { recipientsOfEmail } from '../../../records/messages/email/recipients.js'
 import { checkLines } from '../../../records/messages/message-lines.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
+import type { Call } from '../http/route/route.js'
 import { type CreatedEmail, describeCreated } from './created-email.js'
 import { requireDiskSpace } from './email-acceptance.js'
+import { readIdempotencyKey } from './idempotency-key.js'
 
 /** Recipients of one message (RFC 5321 section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
@@ -40,18 +42,23 @@ interface GivenMessage {
   readonly to?: readonly Address[] | undefined
 }
 
+/** What a request says beyond the message. Its idempotency key is read here, so that no route can forget it. */
+type RequestExtras = Omit<SubmissionExtras, 'source' | 'idempotencyKey'>
+
 export class MessageAcceptance {
   constructor(private readonly deps: MessageDeps) {}
 
   /** Resolves to the id of the email once it is on disk. Rejects with a Refusal if it may not be sent. */
-  async accept(principal: Principal, given: GivenMessage, extras: SubmissionExtras = {}): Promise<string> {
+  async accept(call: Call<unknown, unknown>, given: GivenMessage, extras: RequestExtras = {}): Promise<string> {
+    const { principal } = call
+    const idempotencyKey = readIdempotencyKey(call)
     requireDiskSpace(this.deps)
     const { max_line_length: maxLineOctets, max_size: limit } = this.deps.settings().submission
     const lines = await withOneLineEnd(given.raw)
     if (lines.length > limit) throw tooLargeRefusal(lines.length, limit)
     const isReplaced = principal.sender !== null
-    const lineWrapper = isReplaced ? this.deps.lineWrapper : null
-    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined, lineWrapper })
+    const wrapping = isReplaced ? { wrapper: this.deps.lineWrapper, workspaceId: principal.workspaceId } : null
+    const raw = await checkLines(lines, { maxLineOctets, onMailboxLine: () => undefined, wrapping })
     const header = scanHeader(raw)
     const recipients = given.to ?? readRecipients(raw, header)
     requireRecipients(recipients)
@@ -61,7 +68,11 @@ export class MessageAcceptance {
       recipients: recipients.map((address) => ({ address, notify: null, orcpt: null })),
       ...{ smtputf8: true, protocol: 'HTTPS' },
     }
-    const { emailId } = await this.deps.acceptor.accept(principal, message, { source: 'rest', ...extras })
+    const { emailId } = await this.deps.acceptor.accept(principal, message, {
+      ...extras,
+      source: 'rest',
+      idempotencyKey,
+    })
     return emailId
   }
 

@@ -27,12 +27,12 @@ export function sendMessageRoute(messages: MessageAcceptance): Route {
 }
 
 async function sendMessage(messages: MessageAcceptance, call: Call<undefined, Buffer>): Promise<Answer> {
-  const { principal, body: raw, header } = call
+  const { principal, body: raw } = call
   const query = call.search()
   const [from] = readAddresses(query, 'from')
   const to = readAddresses(query, 'to')
   const given = { raw, from, to: to.length === 0 ? undefined : to }
-  const id = await messages.accept(principal, given, { idempotencyKey: header('idempotency-key') ?? null })
+  const id = await messages.accept(call, given)
   return { kind: 'json', status: 201, body: await messages.describe(principal, id), emails: [id] }
 }
 

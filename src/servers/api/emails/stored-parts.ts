@@ -52,8 +52,8 @@ export class StoredParts {
     return this.requireTemplate(row?.id ?? name)
   }
 
-  fillTemplate(use: TemplateUse): Promise<FilledContent> {
-    return this.deps.filler.fillTemplate(use)
+  fillTemplate(use: Omit<TemplateUse, 'workspaceId'>): Promise<FilledContent> {
+    return this.deps.filler.fillTemplate({ ...use, workspaceId: this.workspaceId })
   }
 
   /** `field` is the field of the request. Throws a Refusal `invalid-parameter`. */

@@ -156,8 +156,10 @@ export class SubmissionSession implements SmtpSession {
     const { deps, settings } = this.gate
     const onMailboxLine = (): void => noteMailboxLine(deps.log, this.buildFacts())
     const maxLineOctets = settings().max_line_length
-    const lineWrapper = transaction.principal.sender === null ? null : deps.lineWrapper
-    const raw = await checkLines(received, { maxLineOctets, onMailboxLine, lineWrapper })
+    const { sender, workspaceId } = transaction.principal
+    const wrapper = sender === null ? undefined : deps.lineWrapper
+    const wrapping = wrapper === undefined ? null : { wrapper, workspaceId }
+    const raw = await checkLines(received, { maxLineOctets, onMailboxLine, wrapping })
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread

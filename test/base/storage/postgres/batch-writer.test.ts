@@ -4,6 +4,7 @@
  * Runs alone: it sets the engine of its process.
  */
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
@@ -30,6 +31,11 @@ const skip = withoutPostgres
 const insert = (key: string): Write => ({
   sql: 'insert into service_state (key, value) values ($1, $2)',
   parameters: [key, 'x'],
+})
+const insertNew = (key: string): Write => ({
+  sql: 'insert into "service_state" ("key", "value") values ($1, $2)',
+  parameters: [key, 'x'],
+  isNewRow: true,
 })
 const remove = (key: string, rows = 1): Write => ({
   sql: 'delete from service_state where key = $1',
@@ -89,11 +95,6 @@ t.test('many requests that fail leave those beside them alone', { skip }, async 
 
 t.test('a new row that cannot be inserted fails alone, among rows that are inserted together', { skip }, async (t) => {
   const database = await openTestPostgres(t, await temporaryPostgres(t))
-  const insertNew = (key: string): Write => ({
-    sql: 'insert into "service_state" ("key", "value") values ($1, $2)',
-    parameters: [key, 'x'],
-    isNewRow: true,
-  })
   await database.commit([insert('k3')])
   const outcomes = await Promise.allSettled(
     Array.from({ length: 7 }, (_, number) => database.commit([insertNew(`k${number}`)])),
@@ -101,6 +102,21 @@ t.test('a new row that cannot be inserted fails alone, among rows that are inser
   const all = ['stored', 'stored', 'stored', 'ConstraintViolated', 'stored', 'stored', 'stored']
   t.same(outcomes.map(kindOf), all)
   t.equal((await listKeys(database)).length, 7)
+})
+
+t.test('a row that is too large for an index fails alone, by itself and among new rows', { skip }, async (t) => {
+  const database = await openTestPostgres(t, await temporaryPostgres(t))
+  const tooLarge = (): string => `k${randomBytes(9_000).toString('hex')}`
+  const outcomes = await Promise.allSettled([
+    database.commit([insert('k0')]),
+    database.commit([insert(tooLarge())]),
+    database.commit([insertNew('k1')]),
+    database.commit([insertNew(tooLarge())]),
+    database.commit([insertNew('k2')]),
+  ])
+  t.same(outcomes.map(kindOf), ['stored', 'ServerError', 'stored', 'ServerError', 'stored'])
+  t.match(outcomes[1], { reason: { code: '54000' } })
+  t.same(await listKeys(database), ['k0', 'k1', 'k2'])
 })
 
 t.test('requests fail if what is for all of them cannot be done', { skip }, async (t) => {

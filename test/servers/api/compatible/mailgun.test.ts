@@ -123,14 +123,14 @@ t.test('of header fields whose names differ in case only, the last one stays', a
 })
 
 t.test('a key makes one email of equal forms, whose boundaries differ', async (t) => {
-  const post = async (path: string, text: string) => {
+  const post = async (path: string, text: string, key = path) => {
     const form = new FormData()
     const fields = { from: 'app@a.test', to: 'key@b.test', subject: 'once', text }
     for (const [name, value] of Object.entries(fields)) form.append(name, value)
     form.append('attachment', new Blob(['99.00']), 'bill.txt')
     form.append('message', new Blob([`From: app@a.test\r\nSubject: once\r\n\r\n${text}\r\n`]), 'message')
     const authorization = `Basic ${Buffer.from(`api:${app.key}`).toString('base64')}`
-    const headers = { authorization, 'idempotency-key': path }
+    const headers = { authorization, 'idempotency-key': key }
     const answer = await fetch(`http://${host}/v3/a.test/${path}`, { method: 'POST', body: form, headers })
     return [answer.status, await answer.json()] as const
   }
@@ -139,6 +139,8 @@ t.test('a key makes one email of equal forms, whose boundaries differ', async (t
     t.equal(first[0], 200)
     t.same(await post(path, 'a line'), first)
     t.equal((await post(path, 'another'))[0], 409)
+    const refused = { message: 'Idempotency-Key: 1 to 256 characters, found 257' }
+    t.same(await post(path, 'a line', 'x'.repeat(257)), [400, refused])
   }
 })
 

@@ -71,6 +71,33 @@ t.test('a message with line feeds alone arrives, with the envelope of the reques
   t.match((await receive('dan@b.test')).text, 'a line\nanother')
 })
 
+t.test('a key makes one email of equal requests, whatever their content', async (t) => {
+  const Data = Buffer.from('From: app@a.test\nTo: key@b.test\nSubject: once\n\na line\n').toString('base64')
+  const contents = { Raw: { Raw: { Data } }, Simple: simple('key@b.test').Content }
+  for (const [name, Content] of Object.entries(contents)) {
+    const post = (key: string, to: string) => {
+      const body = { FromEmailAddress: 'app@a.test', Destination: { ToAddresses: [to] }, Content }
+      return app.rest('POST', '/v2/email/outbound-emails', { body, headers: { 'idempotency-key': key } })
+    }
+    const first = await post(name, 'key@b.test')
+    t.match([first.status, first.json()], [200, { MessageId: /^[0-9a-f-]{36}$/ }], name)
+    t.same((await post(name, 'key@b.test')).json(), first.json(), name)
+    t.equal((await post(name, 'other@b.test')).status, 409, name)
+    const long = await post('x'.repeat(257), 'key@b.test')
+    t.match([long.status, long.json()], [400, { message: /^Idempotency-Key: 1 to 256 characters/ }], name)
+  }
+})
+
+t.test('tags of the request and of the header of a message count together', async (t) => {
+  const EmailTags = Array.from({ length: 20 }, (_, place) => ({ Name: `n${place}`, Value: 'x' }))
+  const Data = Buffer.from('X-Service-Tag: a=b\nFrom: app@a.test\nTo: tag@b.test\nSubject: raw\n\na line\n')
+  const send = (tags: typeof EmailTags) =>
+    client.send(new SendEmailCommand({ Content: { Raw: { Data } }, EmailTags: tags }))
+  await t.rejects(send(EmailTags), { name: 'BadRequestException', message: /^tags: 21 with those of the header/ })
+  const { MessageId: id = '' } = await send(EmailTags.slice(1))
+  t.match((await app.waitUntilSettled(id)).tags, { length: 20 })
+})
+
 t.test('nodemailer sends through it', async (t) => {
   const transport = createTransport({ SES: { sesClient: client, SendEmailCommand } })
   const sent = await transport.sendMail({ from: 'app@a.test', to: 'zoe@b.test', subject: 'hello', text: 'a line' })

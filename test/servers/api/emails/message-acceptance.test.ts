@@ -52,6 +52,15 @@ t.test('a repeated key gets the first email, and service fields count', async (t
   t.equal((await post(message, '', { 'idempotency-key': 'once' })).status, 409)
 })
 
+t.test('a key that is empty or too long is refused', async (t) => {
+  for (const key of ['', 'x'.repeat(257)]) {
+    const answer = await post(message, '', { 'idempotency-key': key })
+    const error = { message: /^Idempotency-Key: 1 to 256 characters, found / }
+    t.match([answer.status, answer.json()], [400, { error }], `${key.length} characters`)
+  }
+  t.equal((await post(message, '', { 'idempotency-key': 'x'.repeat(256) })).status, 201)
+})
+
 t.test('what cannot be sent is refused with the field', async (t) => {
   for (const [body, query, status, field] of [
     ['Subject: none\r\nTo: bob@b.test\r\n\r\n', '', 400, 'from'],

@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -206,7 +206,10 @@ async function storeInSpool(t: Test, at: Installation): Promise<string> {
   return id
 }
 
-/** A follower ends when a restore takes its copy: it would copy everything once more, for nothing. */
+/**
+ * A follower ends when a restore takes its copy: it would copy everything once more, for nothing. A restore that fails
+ * does not end it.
+ */
 async function endFollower(
   t: Test,
   { at, folder }: { readonly at: Installation; readonly folder: string },
@@ -215,10 +218,18 @@ async function endFollower(
   t.teardown(() => follower.kill('SIGKILL'))
   const [said, ended] = [text(follower.stdout), once(follower, 'exit')]
   await once(follower.stderr, 'data')
+  const copy = join(at.dataDir, 'standby', 'copy.db')
+  writeFileSync(`${copy}-wal`, '')
+  t.match(await runInProcess(at, 'standby', 'restore', folder), {
+    status: 1,
+    stderr: 'has a write-ahead log next to it',
+  })
+  rmSync(`${copy}-wal`)
+  await waitUntil('the copy is made again', () => existsSync(join(at.dataDir, 'standby', 'copy.json')))
   await runForJson(at, 'standby', 'restore', folder, '--hold-queue')
   t.same(await ended, [0, null])
   t.match(await said, 'this machine has taken over')
-  t.notOk(existsSync(join(at.dataDir, 'standby', 'copy.db')))
+  t.notOk(existsSync(copy))
 }
 
 t.test('a follower waits for a folder that is not filled yet', { skip }, async (t) => {

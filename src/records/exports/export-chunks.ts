@@ -63,6 +63,17 @@ export function openExport(
   }
 }
 
+/** Finds where the last piece of a file begins. */
+export const lastPiece = prepareRead<ExportRef>()(({ db, slot }) =>
+  db
+    .selectFrom('export_chunks')
+    .select('start_at as start')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('export_id', '=', slot('id'))
+    .orderBy('start_at', 'desc')
+    .limit(1),
+)
+
 /** Pieces that one commit removes. */
 const REMOVED_PIECES = 20
 

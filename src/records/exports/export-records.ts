@@ -4,7 +4,8 @@
  *   processing -> completed | failed
  *
  * A record is removed before its file: after `retention.exports`, by its workspace, or with the workspace. Every change
- * of an export that is being written asserts its record, so that nothing is written for one that is gone.
+ * of an export that is being written asserts its record, so that nothing is written for one that is gone, and no run
+ * writes into what another one has stored.
  */
 import { type Selectable, sql } from 'kysely'
 import { textOf } from '../../base/storage/db/dialect.js'
@@ -110,27 +111,57 @@ export const listUnfinishedExports = prepareRead<{ after: string; limit: number 
 
 type Progress = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
 
-/** Misses if the export is gone. */
-export const advanceExport = prepareWrite<ExportRef & Progress>(
+/** What a run knows of the file: the bytes of the record, and where the last piece begins, or -1 if there is none. */
+interface KnownFile {
+  readonly from: number
+  readonly last: number
+}
+
+const beginOfLastPiece = ({ db, slot }: Pick<StatementBuilder<ExportRef>, 'db' | 'slot'>) =>
+  db
+    .selectFrom('export_chunks')
+    .select(({ fn }) => fn.coalesce(fn.max('start_at'), sql.lit(-1)).as('start'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('export_id', '=', slot('id'))
+
+/** Misses if the export is gone, or has come further. */
+export const requireBytes = prepareWrite<ExportRef & Pick<KnownFile, 'from'>>(
+  ({ db, slot }) =>
+    db
+      .updateTable('exports')
+      .set(({ ref }) => ({ bytes: ref('bytes') }))
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing')
+      .where('bytes', '=', slot('from')),
+  1,
+)
+
+/** Misses if the export is gone, or if the file is another than the run knows. */
+export const advanceExport = prepareWrite<ExportRef & KnownFile & Progress>(
   ({ db, slot, slots }) =>
     db
       .updateTable('exports')
       .set(slots(['cursor', 'rows', 'bytes', 'progress']))
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))
-      .where('status', '=', 'processing'),
+      .where('status', '=', 'processing')
+      .where('bytes', '=', slot('from'))
+      .where(beginOfLastPiece({ db, slot }), '=', slot('last')),
   1,
 )
 
-/** Misses if the export is gone. */
-export const completeExport = prepareWrite<ExportRef & Pick<Progress, 'rows' | 'bytes'> & { at: number }>(
+/** Misses if the export is gone, or if the file is another than the run knows. */
+export const completeExport = prepareWrite<ExportRef & KnownFile & Pick<Progress, 'rows' | 'bytes'> & { at: number }>(
   ({ db, slot, slots }) =>
     db
       .updateTable('exports')
       .set({ ...slots(['rows', 'bytes']), status: 'completed', progress: 1_000, cursor: null, finished_at: slot('at') })
       .where('id', '=', slot('id'))
       .where('workspace_id', '=', slot('workspaceId'))
-      .where('status', '=', 'processing'),
+      .where('status', '=', 'processing')
+      .where('bytes', '=', slot('from'))
+      .where(beginOfLastPiece({ db, slot }), '=', slot('last')),
   1,
 )
 

@@ -4,7 +4,7 @@
  * The owners of workspaces take turns: if another owner waits, an export is put back after some seconds and continues
  * at its next turn. An export that a turn, a stop or a crash has interrupted continues after the rows that are stored.
  * After a fault it is tried again later; after three faults of this server without progress it fails. While the database
- * takes no writes, it waits.
+ * takes no writes, it waits. It is also tried again later after another node has changed its file.
  *
  * The file must not take the space that mail needs: the same share of the disk stays free as for new mail.
  */
@@ -12,18 +12,12 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { OwnerQueue } from '../../base/platform/owner-queue.js'
 import type { DatabasePlace, Store } from '../../base/storage/db/database.js'
-import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
+import { StorageFault, tryCommit, WriteConflict } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
-import { removePieces, storePiece, sweepPieces } from './export-chunks.js'
+import { sweepPieces } from './export-chunks.js'
+import { ExportFile } from './export-file.js'
 import type { EndReport, PieceReport } from './export-protocol.js'
-import {
-  advanceExport,
-  completeExport,
-  type ExportRef,
-  exportById,
-  failExport,
-  listUnfinishedExports,
-} from './export-records.js'
+import { type ExportRef, exportById, failExport, listUnfinishedExports } from './export-records.js'
 import { runExportThread } from './export-thread.js'
 
 interface RunnerDeps extends Store {
@@ -48,8 +42,8 @@ const RETRY_DELAY = 10_000
 const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
-/** `put-back` means that the export continues at its next turn. */
-type TurnEnd = 'ended' | 'put-back' | 'fault'
+/** `put-back` means that the export continues at its next turn, and `later` that it does so after a pause. */
+type TurnEnd = 'ended' | 'put-back' | 'later'
 
 export class ExportRunner {
   private stopController = new AbortController()
@@ -143,9 +137,9 @@ export class ExportRunner {
     this.current = { ref, controller }
     this.running = this.runTurn(ref, controller.signal).then((end) => {
       this.current = null
-      if (end !== 'fault') this.known.delete(ref.id)
+      if (end !== 'later') this.known.delete(ref.id)
       if (end === 'put-back') this.enqueue(ref)
-      else if (end === 'fault') this.retryLater(ref)
+      else if (end === 'later') this.retryLater(ref)
       else this.faults.delete(ref.id)
       this.startNext()
     })
@@ -168,13 +162,14 @@ export class ExportRunner {
     } catch (err) {
       const { log } = this.deps
       if (signal.aborted) return 'ended'
+      if (err instanceof WriteConflict) return 'later'
       const count = (this.faults.get(ref.id) ?? 0) + (err instanceof StorageFault ? 0 : 1)
       this.faults.set(ref.id, count)
       log.error({ err, export: ref.id, workspace: ref.workspaceId }, 'an export was interrupted')
-      if (count < MAX_FAULTS) return 'fault'
+      if (count < MAX_FAULTS) return 'later'
       return this.fail(ref, 'internal').then(
         () => 'ended',
-        () => 'fault',
+        () => 'later',
       )
     }
   }
@@ -183,31 +178,29 @@ export class ExportRunner {
     const { read, place, hasRoom, reportInterval } = this.deps
     const [row] = await exportById(read, ref)
     if (row?.status !== 'processing') return 'ended'
-    // What is behind the stored progress is made again.
-    await removePieces(this.deps, ref, { from: row.bytes, signal })
+    const file = await ExportFile.resume(this.deps, row, signal)
     const begun = performance.now()
-    const onPiece = (piece: PieceReport): Promise<boolean> => this.store(ref, piece, begun)
+    const onPiece = (piece: PieceReport): Promise<boolean> => this.store(ref, file, piece, begun)
     const end = await runExportThread({ ...row, database: place, reportInterval }, { onPiece, signal })
     if (signal.aborted) return 'ended'
     if (!hasRoom()) await this.fail(ref, 'disk-full')
     else if (end === null) return 'put-back'
-    else await this.complete(ref, end)
+    else await this.complete(ref, file, end)
     return 'ended'
   }
 
   /** Resolves to false if the turn ends here. */
-  private async store(ref: ExportRef, piece: PieceReport, begun: number): Promise<boolean> {
-    const { commit, hasRoom, turn = TURN } = this.deps
+  private async store(ref: ExportRef, file: ExportFile, piece: PieceReport, begun: number): Promise<boolean> {
+    const { hasRoom, turn = TURN } = this.deps
     if (!hasRoom()) return false
-    const isStored = await tryCommit(commit([...storePiece(ref, piece), advanceExport({ ...ref, ...piece.progress })]))
+    await file.add(piece)
     this.faults.delete(ref.id)
-    return isStored && (performance.now() - begun < turn || !this.waiting.hasOthersThan(this.ownerOf(ref)))
+    return performance.now() - begun < turn || !this.waiting.hasOthersThan(this.ownerOf(ref))
   }
 
-  private async complete(ref: ExportRef, end: EndReport): Promise<void> {
+  private async complete(ref: ExportRef, file: ExportFile, end: EndReport): Promise<void> {
     const { rows, bytes } = end.progress
-    const completed = completeExport({ ...ref, rows, bytes, at: this.deps.clock() })
-    if (!(await tryCommit(this.deps.commit([...storePiece(ref, end), completed])))) return
+    await file.complete(end, this.deps.clock())
     this.deps.onEnd?.('completed')
     this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
   }

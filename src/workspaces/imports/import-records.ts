@@ -4,7 +4,7 @@
  *   processing -> completed | failed
  *
  * Each commit of an import's rows asserts its record (`advanceImport`), so that a row is imported once,
- * and none after the workspace was closed, which removes the record.
+ * also when two nodes run the import, and none after the workspace was closed, which removes the record.
  */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'

@@ -5,6 +5,9 @@
  * If a stop or a crash cuts off an import, it resumes at the next start after the last batch on disk. While the
  * database takes no writes, the runner tries the import again. After any other fault of ours it tries the import
  * twice more, then the import fails.
+ *
+ * An import that changes nodes may run on both for a moment. The run that misses leaves the import to the other one,
+ * waits, and resumes after the last batch on disk if the import has not ended until then.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -18,7 +21,7 @@ import { toJson } from '../../base/storage/tables/columns.js'
 import type { ImportError } from '../../base/storage/tables/content-tables.js'
 import { type ImportRef, removeImportFile, removeOrphanImports } from './import-file.js'
 import { failImport, importById, listPendingImports } from './import-records.js'
-import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
+import { type ImportDeps, ImportElsewhere, ImportEnded, runImport } from './run-import.js'
 
 interface RunnerDeps extends ImportDeps {
   readonly node: Pick<NodeState, 'name'>
@@ -127,6 +130,7 @@ export class ImportRunner {
 async function runToEnd(deps: RunnerDeps, importRef: ImportRef, signal: AbortSignal): Promise<void> {
   const { read, log, retryDelay = RETRY_DELAY } = deps
   const about = { import: importRef.id, workspace: importRef.workspaceId }
+  const pause = (): Promise<unknown> => sleep(retryDelay, undefined, { signal }).catch(() => undefined)
   for (let faults = 0; !signal.aborted; ) {
     try {
       const [row] = await importById(read, importRef)
@@ -134,12 +138,16 @@ async function runToEnd(deps: RunnerDeps, importRef: ImportRef, signal: AbortSig
       return await removeImportFile(deps, importRef)
     } catch (err) {
       if (signal.aborted) return
-      if (!(err instanceof StorageFault)) faults += 1
       if (err instanceof ImportEnded) continue
+      if (err instanceof ImportElsewhere) {
+        await pause()
+        continue
+      }
+      if (!(err instanceof StorageFault)) faults += 1
       const why = err instanceof Refusal || faults >= MAX_FAULTS ? toImportError(err) : null
       if (!(err instanceof Refusal)) log.error({ err, ...about }, 'an import was interrupted')
       if (why !== null && (await markFailed(deps, importRef, why))) continue
-      await sleep(retryDelay, undefined, { signal }).catch(() => undefined)
+      await pause()
     }
   }
 }

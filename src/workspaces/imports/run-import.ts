@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/platform/clock.js'
 import type { ImportJournal } from '../../base/storage/db/csv-import.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import type { Commit, Write } from '../../base/storage/db/write.js'
+import { type Commit, tryCommit, type Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type {
   ContactImportReport,
@@ -23,14 +23,19 @@ export interface ImportDeps {
   readonly clock: Clock
 }
 
-/** The import must not go on: its workspace is deleted, or the daemon is stopping. */
+/** The import must not go on: it has ended, its workspace is deleted, or the daemon is stopping. */
 export class ImportEnded extends Error {
   override name = 'ImportEnded'
 }
 
+/** Another node imports it too, and has committed rows behind those of this run. */
+export class ImportElsewhere extends Error {
+  override name = 'ImportElsewhere'
+}
+
 /**
- * Resolves when the import is completed. Rejects with ImportEnded, with a Refusal that explains the failure, or with
- * a fault of ours.
+ * Resolves when the import is completed. Rejects with ImportEnded or ImportElsewhere, with a Refusal that explains the
+ * failure, or with a fault of ours.
  */
 export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
   const { read, commit, clock } = deps
@@ -38,10 +43,13 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
   const importRef = { id, workspaceId }
   const options = parseJson(row.options)
   const noteEnd = await importRows(deps, row, options, signal)
-  if ((await importById(read, importRef))[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+  if ((await importById(read, importRef))[0]?.status !== 'processing') throw new ImportEnded(ENDED)
   const at = clock()
-  await commit([completeImport({ ...importRef, at }), ...noteEnd(at)])
+  const isCompleted = await tryCommit(commit([completeImport({ ...importRef, at }), ...noteEnd(at)]))
+  if (!isCompleted) throw new ImportEnded(ENDED)
 }
+
+const ENDED = 'it has ended, or its workspace is gone'
 
 type NoteEnd = (at: number) => readonly Write[]
 
@@ -87,15 +95,17 @@ function createJournal<Report extends StoredReport>(
   check: (report: StoredReport) => Report,
 ): ImportJournal<Report> {
   const importRef = { id: row.id, workspaceId: row.workspace_id }
-  let from = row.done
   return {
     resumeFrom: row.report === null ? null : { rows: row.done, report: check(parseJson(row.report)) },
-    recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
-    assertMayContinue: async () => {
+    recordProgress: ({ from, rows }, report) => [
+      advanceImport({ ...importRef, from, done: rows, report: toJson(report) }),
+    ],
+    assertMayContinue: async (from) => {
       if (signal.aborted) throw new ImportEnded('stopped for now')
       const now = (await importById(read, importRef))[0]
-      if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')
-      from = now.done
+      if (now?.status !== 'processing') throw new ImportEnded(ENDED)
+      // The rows behind `from`, and the report on them, are those of another run.
+      if (now.done !== from) throw new ImportElsewhere(`another node has imported up to row ${now.done}`)
     },
   }
 }

@@ -229,6 +229,40 @@ t.test('what a stop has cut off goes on at the next start, and files without a r
   t.equal(new Set(lines).size, 3_002)
 })
 
+t.test('two nodes that write an export make one file without a gap or a row twice', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(3_000))
+  const ref = await request(place)
+  const isOfFile = (writes: readonly Write[]): boolean => writes.some(({ sql }) => sql.includes('export_chunks'))
+  const goOn = Promise.withResolvers<void>()
+  let taken = 0
+  // The node that takes the export over is slow after some pieces, so the first one gets it back.
+  const slow: Commit = async (writes) => {
+    taken += isOfFile(writes) ? 1 : 0
+    if (taken > 5) await goOn.promise
+    return place.database.commit(writes)
+  }
+  const taker = runnerOf(t, place, slow, { reportInterval: 0 })
+  let stored = 0
+  const late: Commit = async (writes) => {
+    stored += isOfFile(writes) ? 1 : 0
+    if (stored === 3 && taken === 0) {
+      await taker.start()
+      await waitUntil('the other node is ahead', () => taken > 5)
+    }
+    return place.database.commit(writes)
+  }
+  const first = runnerOf(t, place, late, { reportInterval: 0 })
+  await first.start()
+  const row = await finished(place, ref)
+  goOn.resolve()
+  await waitUntil('both have ended', () => first.countUnderWay() + taker.countUnderWay() === 0)
+  t.match(row, { status: 'completed', rows: 3_000, bytes: await countBytes(place) })
+  const lines = (await textOf(place, ref))?.split('\r\n')
+  t.same([lines?.length, new Set(lines).size], [3_002, 3_002])
+  t.same([first.errors, taker.errors], [[], []], 'neither of them calls it a fault')
+})
+
 t.test('the export of a workspace that is closed ends, and its file goes', async (t) => {
   const place = await createPlace(t)
   await place.database.commit(emails(3_000))

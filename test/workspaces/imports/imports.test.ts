@@ -73,6 +73,9 @@ const over = (database: Pick<Database, 'read'>, place: ImportRef): Promise<Impor
     (await importById(database.read, place)).find(({ status }) => status !== 'processing'),
   )
 
+const doneOf = async ({ read }: Pick<Database, 'read'>, place: ImportRef): Promise<number | undefined> =>
+  (await importById(read, place))[0]?.done
+
 const count = async ({ read }: Database, table: string): Promise<number> =>
   (await read<{ n: number }>(`select count(*) as n from ${table}`, []))[0]?.n ?? -1
 
@@ -251,6 +254,43 @@ t.test('an import within its request ends with its workspace too', async (t) => 
   const target = { workspaceId: 'ws_1', reason: 'manual', encoding: 'utf-8' } as const
   await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
   t.equal(await count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
+})
+
+t.test('two nodes that run an import import each row once, and one report tells of all', async (t) => {
+  for (const options of [contacts, suppressions]) {
+    const { database, openAgain } = await createDatabase(t)
+    const other = await openAgain()
+    const place = await startImport(database, options, 2_050)
+    const goOn = Promise.withResolvers<void>()
+    let taken = 0
+    // The node that takes the import over is slow after six batches, so the first one gets it back.
+    const slow: Commit = async (writes) => {
+      taken += 1
+      if (taken > 6) await goOn.promise
+      return other.commit(writes)
+    }
+    const taker = runnerOf(t, other, slow)
+    let commits = 0
+    const late: Commit = async (writes) => {
+      commits += 1
+      if (commits === 3) {
+        await taker.start()
+        await waitUntil('the other node is ahead', async () => (await doneOf(other, place)) === 1_600)
+      }
+      return database.commit(writes)
+    }
+    const first = runnerOf(t, database, late)
+    await first.start()
+    const row = await over(database, place)
+    goOn.resolve()
+    t.match(row, { status: 'completed', total: 2_050, done: 2_050 })
+    const again = options.kind === 'contacts' ? { updated: 0, unchanged: 0 } : { known: 0 }
+    t.match(JSON.parse(row.report ?? ''), { added: 2_009, refused: 41, ...again })
+    t.equal(await count(database, options.kind), 2_009)
+    await waitUntil('both have ended', async () => (await count(database, 'import_chunks')) === 0)
+    await Promise.all([first.stop(), taker.stop()])
+    t.same([first.errors, taker.errors], [[], []], 'neither of them calls it a fault')
+  }
 })
 
 t.test('a database that is opened again continues its imports', async (t) => {

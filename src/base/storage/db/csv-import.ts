@@ -21,12 +21,15 @@ export interface ImportJournal<Report> {
   /** Where an earlier run has ended. Null if this is the first run. */
   readonly resumeFrom: { readonly rows: number; readonly report: Report } | null
   /**
-   * The writes for the commit of the rows up to `rows`, with the report on all of them. They miss if the import must
-   * not go on.
+   * The writes for the commit of the rows from `from` to `rows`, with the report on all up to there. They miss if the
+   * import must not go on, or if another run has committed rows behind `from`.
    */
-  readonly recordProgress: (rows: number, report: Report) => readonly Write[]
-  /** Throws when the import must not go on. Called before each batch, and again after each conflict. */
-  readonly assertMayContinue: () => Promise<void>
+  readonly recordProgress: (step: { readonly from: number; readonly rows: number }, report: Report) => readonly Write[]
+  /**
+   * Throws when the import must not go on. `from` is the number of rows that this run and the one it resumes have
+   * committed. Called before each batch, and again after each conflict.
+   */
+  readonly assertMayContinue: (from: number) => Promise<void>
 }
 
 /** The first row of a file. */
@@ -91,14 +94,17 @@ export async function importCsvRows<Columns, Item, Report extends RefusedSummary
   const { resumeFrom } = deps.journal
   let report = resumeFrom?.report ?? null
   let rows = 0
+  let from = resumeFrom?.rows ?? 0
   let items: Item[] = []
   let refused: RefusedLine[] = []
   const commitRows = async (columns: Columns | null, isLast: boolean): Promise<Report> => {
     const before = report ?? spec.emptyReport(columns)
-    const batch = { items, rows, isLast, before: { ...before, ...addRefusedLines(before, refused) } }
+    const batch = { items, from, rows, isLast, before: { ...before, ...addRefusedLines(before, refused) } }
     items = []
     refused = []
-    return commitBatch(deps, batch, spec)
+    const after = await commitBatch(deps, batch, spec)
+    from = rows
+    return after
   }
   let lastColumns: Columns | null = null
   for await (const { row, columns } of readDataRows(file, spec)) {
@@ -136,6 +142,8 @@ function startsWithHeader<Columns>({ hasHeader }: CsvHeader<Columns>, columns: C
 
 interface Batch<Item, Report extends RefusedSummary> {
   readonly items: readonly Item[]
+  /** Number of rows of the file before it. They are committed. */
+  readonly from: number
   /** Number of rows of the file up to the end of the batch. */
   readonly rows: number
   readonly isLast: boolean
@@ -145,13 +153,17 @@ interface Batch<Item, Report extends RefusedSummary> {
 
 async function commitBatch<Item, Report extends RefusedSummary>(
   { commit, journal, noteEnd }: CsvImportDeps<Report>,
-  { items, rows, isLast, before }: Batch<Item, Report>,
+  { items, from, rows, isLast, before }: Batch<Item, Report>,
   { planBatch, isConflict }: Pick<CsvImport<never, Item, Report>, 'planBatch' | 'isConflict'>,
 ): Promise<Report> {
   for (;;) {
-    await journal.assertMayContinue()
+    await journal.assertMayContinue(from)
     const { report, writes } = await planBatch(items, before)
-    const all = [...journal.recordProgress(rows, report), ...writes, ...(isLast ? (noteEnd?.(report) ?? []) : [])]
+    const all = [
+      ...journal.recordProgress({ from, rows }, report),
+      ...writes,
+      ...(isLast ? (noteEnd?.(report) ?? []) : []),
+    ]
     try {
       if (all.length > 0) await commit(all)
       return report

@@ -101,9 +101,6 @@ export function forgetCopy(work: string): void {
   rmSync(noteFile(work), { force: true })
 }
 
-/** False if there was never one, and after `forgetCopy`. */
-export const hasCopy = (work: string): boolean => existsSync(noteFile(work))
-
 const noteFile = (work: string): string => join(work, 'copy.json')
 const copyFile = (work: string): string => join(work, 'copy.db')
 

@@ -7,7 +7,8 @@ import { errorMessageOf } from '../../../base/platform/errors.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { restoreBackup } from '../../../base/storage/maintenance/restore.js'
 import { databaseFile } from '../../../base/storage/open.js'
-import { forgetCopy, hasCopy, type Rebuilt, rebuild, withCopy } from '../../../base/storage/standby/rebuild.js'
+import { beginFollowing, markTakeover } from '../../../base/storage/standby/follow.js'
+import { forgetCopy, type Rebuilt, rebuild, withCopy } from '../../../base/storage/standby/rebuild.js'
 import { readStandbyStatus, standbyLag } from '../../../base/storage/standby/standby-status.js'
 import {
   type Answer,
@@ -72,12 +73,11 @@ export async function follow({ words, options, config, printError }: Call): Prom
   }
   let total = 0
   let [last, shown]: (string | null)[] = [null, null]
-  let hadCopy = false
+  const makePass = beginFollowing({ folder, work, dataDir })
   for (;;) {
-    const pass = await tryRebuild({ folder, work, dataDir, hadCopy })
+    const pass = await makePass()
     if (pass === 'over') return { json: { applied: total }, lines: [TAKEN_OVER] }
     const { rebuilt, found } = pass
-    hadCopy ||= rebuilt !== null
     if (rebuilt !== null && rebuilt.applied > 0) {
       total += rebuilt.applied
       printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
@@ -90,38 +90,7 @@ export async function follow({ words, options, config, printError }: Call): Prom
   }
 }
 
-interface Following {
-  readonly folder: string
-  readonly work: string
-  readonly dataDir: string
-  /** An earlier pass has made a copy. */
-  readonly hadCopy: boolean
-}
-
-/**
- * A folder that is away for a while, or that its carrier is still filling, must not end the work. `found` says what is
- * wrong. 'over': a restore has made the copy the database, or a daemon has started.
- */
-async function tryRebuild({
-  folder,
-  work,
-  dataDir,
-  hadCopy,
-}: Following): Promise<{ readonly rebuilt: Rebuilt | null; readonly found: string | null } | 'over'> {
-  try {
-    const isOver = (): boolean => (hadCopy && !hasCopy(work)) || isDataFolderHeld(dataDir)
-    const rebuilt = await withCopy(work, () => (isOver() ? 'over' : rebuild(folder, work)))
-    if (rebuilt === 'over') return rebuilt
-    return {
-      rebuilt,
-      found: rebuilt.gap === null ? null : `the copy ends at segment ${rebuilt.number}: ${rebuilt.gap}`,
-    }
-  } catch (error) {
-    return { rebuilt: null, found: errorMessageOf(error) }
-  }
-}
-
-export async function restore({ words, options, config, clock }: Call): Promise<Answer> {
+export async function restore({ words, options, config, clock, printError }: Call): Promise<Answer> {
   const folder = folderArgument(words)
   const work = workFolder(config)
   const replace = async (): Promise<Answer> => {
@@ -134,6 +103,14 @@ export async function restore({ words, options, config, clock }: Call): Promise<
       file: databaseFile(config.service.data_dir),
       now: clock(),
     })
+    try {
+      markTakeover(work, clock())
+    } catch (error) {
+      // The database is restored, whatever becomes of the mark.
+      printError(
+        `${work}: cannot be marked as taken over, so stop "posthorn standby follow": ${errorMessageOf(error)}\n`,
+      )
+    }
     const { json, lines } = describeRestore(restored)
     return { json: { ...json, ...toJson(rebuilt) }, lines: [...describeCopy(rebuilt), ...lines] }
   }

@@ -19,7 +19,7 @@ function leaveGarbage(bytes: number): number {
 t.test('young garbage is collected after each four megabytes that were received', async (t) => {
   noteReceivedBytes(4 * megabyte)
   for (let round = 0; round < 3; round += 1) {
-    const full = leaveGarbage(200_000)
+    const full = leaveGarbage(500_000)
     noteReceivedBytes(3 * megabyte)
     const later = youngBytes()
     t.ok(later >= full, 'not yet')

@@ -25,9 +25,9 @@ export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address,
   const { read, commit, publicUrl, offer } = deps
   return async (email, now) => {
     const [user] = await userByEmail(read, { email })
-    // Without an account it writes too, and fails if nothing can be written: the answer tells nothing.
-    if (user === undefined) return commit([endPasswordLinks({ userId: '', now })])
-    if (await isSuppressed(read, SERVICE_WORKSPACE, email)) return
+    // If it sends nothing, it writes too, and fails if nothing can be written: the answer tells nothing.
+    if (user === undefined || (await isSuppressed(read, SERVICE_WORKSPACE, email)))
+      return commit([endPasswordLinks({ userId: '', now })])
     const link = buildPasswordLink({ userId: user.id, purpose: 'reset', publicUrl, now })
     const notice = composeNotice(deps, buildMail(user.email, link), now)
     await commit([link.write, ...notice.enqueued.writes])

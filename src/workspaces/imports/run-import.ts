@@ -28,7 +28,7 @@ export class ImportEnded extends Error {
   override name = 'ImportEnded'
 }
 
-/** Another node imports it too, and has committed rows behind those of this run. */
+/** Another node imports it too, and has gone on behind this run. */
 export class ImportElsewhere extends Error {
   override name = 'ImportElsewhere'
 }
@@ -46,7 +46,8 @@ export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortS
   if ((await importById(read, importRef))[0]?.status !== 'processing') throw new ImportEnded(ENDED)
   const at = clock()
   const isCompleted = await tryCommit(commit([completeImport({ ...importRef, at }), ...noteEnd(at)]))
-  if (!isCompleted) throw new ImportEnded(ENDED)
+  // The record is read again after a pause: what misses each time must not repeat at once.
+  if (!isCompleted) throw new ImportElsewhere('its completion has missed')
 }
 
 const ENDED = 'it has ended, or its workspace is gone'

@@ -182,7 +182,7 @@ export class ApiApp {
   private shownPathOf(place: Place, open: OpenPath | undefined): string {
     if (open !== undefined) return `${open.prefix}…`
     const [, first = ''] = place.path.split('/', 2)
-    return this.phase === 'starting' && !isProbe(place) ? `${place.mount}/${first}` : nameOf(place)
+    return this.phase === 'starting' && !isProbe(place) ? nameOf({ ...place, path: `/${first}` }) : nameOf(place)
   }
 
   private async resolve({ req, state: { peer, place } }: ApiContext, isOpen: boolean): Promise<RequestIdentity> {

@@ -35,7 +35,7 @@ const sink = await openSink({
   script: { rcpt: ({ line }) => (isGone && line.includes('<gone@') ? '550 5.1.1 no such user' : '250 2.1.5 ok') },
 })
 t.teardown(() => sink.close())
-const app = await testDaemon(t, { zone, routes: { 'out.test': sink, 'b.test': sink } })
+const app = await testDaemon(t, { level: 'info', zone, routes: { 'out.test': sink, 'b.test': sink } })
 await app.cli('domain', 'add', 'home.test', '--inbound', '--force', '--workspace', app.workspaceId)
 const [home] = await app.rows<{ id: string }>(`select id from domains where domain = 'home.test'`)
 const path = `/v1/domains/${home?.id}/forwards`
@@ -354,6 +354,8 @@ t.test('mail with a link that gives access goes to the targets, and nobody else 
     t.same(await app.rows(`select 1 from events where data like ?`, `%${idOfReply(reply)}%`), [])
   }
   await waitForMail(sink, 'bob@out.test', /set-password#token/)
+  const lines = app.lines.map((line) => JSON.parse(line)).filter(({ msg }) => /gives access is not filed/.test(msg))
+  t.match(lines, [{ to: ['staff@home.test'] }, { to: ['nobody@home.test'] }, { to: ['staffhook@home.test'] }])
   const alike = await arrive(t, ['nobody@home.test'], `${raw}`.replace(/^(Message-ID: <)......../im, '$100000000'), '')
   t.match(await waitUntilProcessed(app, alike), { status: 'processed' }, 'mail that is not from us is filed')
 })

@@ -3,9 +3,11 @@
  * ask for. All of it is one commit, so a message is forwarded once, whenever the process ends.
  */
 
+import { toRecipientLogFields } from '../../base/mail/recipient-log-fields.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Write } from '../../base/storage/db/write.js'
+import { parseJson } from '../../base/storage/tables/columns.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
 import { recordNewestEvent } from '../../records/events/event-log.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
@@ -66,8 +68,9 @@ export class MailProcessor {
     return { content, writes: [received, ...writes], mayBeFiled, onCommitted }
   }
 
-  private logNotFiled({ id, workspace_id: workspace, envelope_to: recipients }: InboundEmail): void {
-    this.deps.log.info({ inbound: id, workspace, recipients }, 'mail with a link that gives access is not filed')
+  private logNotFiled({ id, workspace_id: workspace, envelope_to: addresses }: InboundEmail): void {
+    const facts = { inbound: id, workspace, ...toRecipientLogFields(parseJson(addresses)) }
+    this.deps.log.info(facts, 'mail with a link that gives access is not filed')
   }
 }
 
